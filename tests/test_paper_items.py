@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -19,6 +19,8 @@ from flashtwin.papers.ca_ssd import designs as ca_ssd
 from flashtwin.papers.ca_ssd import workloads as ca_ssd_workloads
 from flashtwin.papers.designs import Experiment
 from flashtwin.papers.ds_ftl import designs as ds_ftl
+from flashtwin.papers.facts import Fact, as_list, measured
+from flashtwin.papers.model import Quantity, claims_of
 from flashtwin.papers.rr_ssd import designs as rr_ssd
 from flashtwin.papers.running import PaperBench, ReproductionOptions
 from flashtwin.replays.presets import System
@@ -116,6 +118,34 @@ def test_swc_is_computed_as_before(golden_digests: Callable[..., None]) -> None:
 
 def judged(paper: str, name: str, facts: dict[str, Any]) -> Any:
     return next(item for item in papers()[paper].items if item.id == name).judge(facts)
+
+
+def test_figure_of_something_undefined_is_undefined() -> None:
+    one, two, nothing, none = (Fact((), lambda *_, value=value: value) for value in (1.0, 2.0, 0.0, None))
+    found = [one - two, one / two * 100.0, one / nothing, one + none, none / 2.0, as_list(one, none)]
+    assert list(measured(found, cast("bench.Stand", StandWithoutRuns())).values()) == [
+        -1.0, 50.0, None, None, None, [1.0, None],
+    ]  # fmt: skip
+
+
+class StandWithoutRuns:
+    def runs(self, chosen: Mapping[str, System]) -> dict[str, FakeRun]:
+        assert not chosen
+        return {}
+
+
+def test_published_values_by_workload_make_its_claims() -> None:
+    """Quantities of a tuple alternate in the order of their workloads; without a published value there is no claim."""
+    x, y = Fact((), lambda *_: None), Fact((), lambda *_: None)
+    facts = {"a": {x: 1.0, y: 2.0}, "b": {x: 3.0, y: 4.0}}
+
+    def claimed(*quantities: Quantity) -> list[tuple[str, str, float | None]]:
+        return [(one.subject, one.quantity, one.measured) for one in claims_of([quantities], facts, ["a", "b"])]
+
+    assert claimed(Quantity("x", x, {"b": 1.0, "a": 2.0})) == [("b", "x", 3.0), ("a", "x", 1.0)]
+    both = claimed(Quantity("x", x, {"b": 1.0}), Quantity("y", y, 5.0))
+    assert both == [("a", "y", 2.0), ("b", "x", 3.0), ("b", "y", 4.0)]
+    assert claimed(Quantity("x", x, 1.0), Quantity("y", y, 5.0))[1] == ("a", "y", 2.0)
 
 
 def test_half_of_the_writes_goes_to_the_values_of_the_law() -> None:

@@ -17,8 +17,8 @@ from flashtwin.experiments import Effects, Factor, Row, balanced, effects, level
 from flashtwin.papers.bench import ForSystem, Stand
 from flashtwin.papers.claims import Agreement, Claim, number
 from flashtwin.papers.facts import Fact, mean, measured
-from flashtwin.papers.model import Item, Outcome, Quantities, claims_of, declared
-from flashtwin.papers.panels import ByWorkload, Drawn, Facts, Series, bars, chart, column, table
+from flashtwin.papers.model import Item, Outcome, Quantities, all_quantities, claims_of
+from flashtwin.papers.panels import ByWorkload, Display, Facts, Series, bars, chart, column, table
 from flashtwin.settings import Value
 
 #: Cap of a number's error, in tolerances: no single number decides.
@@ -104,7 +104,7 @@ class Headline:
         return number(self.title, quantity, self.published, self.value(facts), effect=self.effect)
 
 
-def under(stand: Stand, sets: Mapping[str, Value], for_system: ForSystem, facts: Iterable[Fact]) -> Facts:
+def measure_under(stand: Stand, sets: Mapping[str, Value], for_system: ForSystem, facts: Iterable[Fact]) -> Facts:
     """The facts of one workload where all systems have these keys."""
     with stand.otherwise(sets, for_system):
         return measured(dict.fromkeys(facts), stand)
@@ -214,12 +214,12 @@ class Experiment(Item):
         """None for a drive that falls behind, or cannot be had, as one whose planes are too small to collect."""
         wanted = [one.fact for one in self.headlines if stand.name in one.of]
         wanted += [
-            one.fact for one in declared(self.quantities)
+            one.fact for one in all_quantities(self.quantities)
             if not isinstance(one.published, Mapping) or stand.name in one.published
         ]  # fmt: skip
         try:
-            if under(stand, sets, self.for_system, [self.keep_up])[self.keep_up]:
-                return under(stand, sets, self.for_system, wanted)
+            if measure_under(stand, sets, self.for_system, [self.keep_up])[self.keep_up]:
+                return measure_under(stand, sets, self.for_system, wanted)
         except FlashtwinError:
             pass
         return None
@@ -299,7 +299,7 @@ class Experiment(Item):
         found = {title: effects(factors, rows, values) for title, values in columns.items()}
         return {title: one for title, one in found.items() if one is not None}
 
-    def _effects_table(self, moved: Mapping[str, Effects]) -> Drawn:
+    def _effects_table(self, moved: Mapping[str, Effects]) -> Display:
         """A row a choice, those first that move the distance most; in each cell the range, and the level on top."""
 
         def cell(found: Effects, factor: str) -> str:

@@ -75,7 +75,7 @@ def measured(facts: Iterable[Fact], stand: Stand) -> dict[Any, Any]:
     return {fact: fact.value(stand, [by_run[run] for run in fact.runs]) for fact in facts}
 
 
-def listed(*facts: Fact) -> Fact:
+def as_list(*facts: Fact) -> Fact:
     """Several facts as one list, undefined ones among them."""
 
     def value(stand: Stand, runs: Sequence[PaperRun]) -> Any:
@@ -90,7 +90,7 @@ def listed(*facts: Fact) -> Fact:
 
 def derived(compute: Callable[..., Any], *facts: Fact) -> Fact:
     """A fact computed from others, all of which must be defined."""
-    together = listed(*facts)
+    together = as_list(*facts)
 
     def value(stand: Stand, runs: Sequence[PaperRun]) -> Any:
         values = together.value(stand, runs)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from flashtwin.papers.claims import Claim
 from flashtwin.papers.facts import Fact, mean, measured
-from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, WorkloadTable, chart, column
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, WorkloadTable, chart, column
 from flashtwin.results.trees import literal
 from flashtwin.settings import Value
 
@@ -88,7 +88,7 @@ class Overall(Quantity):
 Quantities = Sequence[Quantity | tuple[Quantity, ...] | Computed[Claim]]
 
 
-def declared(quantities: Quantities) -> list[Quantity]:
+def all_quantities(quantities: Quantities) -> list[Quantity]:
     """All quantities by themselves."""
     entries = [entry if isinstance(entry, tuple) else (entry,) for entry in quantities]
     return [one for entry in entries for one in entry if isinstance(one, Quantity)]
@@ -123,9 +123,9 @@ class Outcome:
 
     claims: list[Claim]
     #: Panels of the chart, as `flashtwin.report` draws them; none where there is nothing to draw.
-    chart: Drawn | None = None
+    chart: Display | None = None
     notes: list[str] = field(default_factory=list)
-    tables: list[Drawn] = field(default_factory=list)
+    tables: list[Display] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class Item:
     workloads: tuple[str, ...]
     claims: Quantities = ()
     #: The chart, and the tables beside the claims; both only where something was measured.
-    panels: Sequence[BarPanel | Curves | Computed[Drawn]] = ()
-    tables: Sequence[WorkloadTable | Computed[Drawn]] = ()
+    panels: Sequence[BarPanel | Curves | Computed[Display]] = ()
+    tables: Sequence[WorkloadTable | Computed[Display]] = ()
     notes: Computed[str] = lambda _: []
     #: Facts that functions above use; those of declarations are known.
     facts: Sequence[Fact] = ()
@@ -149,18 +149,18 @@ class Item:
     def measure(self, stand: Stand) -> Facts:
         """Measures one workload."""
         shown = [fact for one in (*self.panels, *self.tables) if not callable(one) for fact in one.facts]
-        wanted = (*(one.fact for one in declared(self.claims)), *shown, *self.facts)
+        wanted = (*(one.fact for one in all_quantities(self.claims)), *shown, *self.facts)
         return measured(dict.fromkeys(wanted), stand)
 
     def judge(self, facts: ByWorkload) -> Outcome:
         """Puts published beside measured, from the facts by workload."""
         claims = claims_of(self.claims, facts, self.workloads)
-        panels, tables = (self.shown(parts, facts) if facts else [] for parts in (self.panels, self.tables))
+        panels, tables = (self.displays(parts, facts) if facts else [] for parts in (self.panels, self.tables))
         return Outcome(claims, chart(*panels), self.notes(facts), tables)
 
-    def shown(
-        self, parts: Sequence[BarPanel | Curves | WorkloadTable | Computed[Drawn]], facts: ByWorkload
-    ) -> list[Drawn]:
+    def displays(
+        self, parts: Sequence[BarPanel | Curves | WorkloadTable | Computed[Display]], facts: ByWorkload
+    ) -> list[Display]:
         """Panels or tables."""
         each = (one(facts) if callable(one) else one.show(facts, self.workloads) for one in parts)
         return [drawn for many in each for drawn in many]

@@ -14,7 +14,7 @@ Series = tuple[str, Sequence[float | None], Sequence[float | None]]
 Facts = dict[Any, Any]
 ByWorkload = Mapping[str, Facts]
 #: A panel or a table, as results have it.
-Drawn = dict[str, Any]
+Display = dict[str, Any]
 
 
 def percent(value: float | None) -> str:
@@ -23,7 +23,7 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{round(value, 1) + 0.0:.1f} %"
 
 
-def written(form: str, unit: str = "") -> Callable[[float | None], str]:
+def digits(form: str, unit: str = "") -> Callable[[float | None], str]:
     """Writes numbers by a format, such as `.2f`; an en dash for a missing one."""
     return lambda value: "–" if value is None else f"{value:{form}}{unit}"
 
@@ -47,7 +47,7 @@ class BarPanel:
         """The facts that it shows."""
         return [one[0] if isinstance(one, tuple) else one for one in self.series.values()]
 
-    def show(self, facts: ByWorkload, names: Sequence[str]) -> list[Drawn]:
+    def show(self, facts: ByWorkload, names: Sequence[str]) -> list[Display]:
         """The panel."""
         series: list[Series] = []
         for name, one in self.series.items():
@@ -79,7 +79,7 @@ class Curves:
         """The facts that it shows."""
         return [self.curves]
 
-    def show(self, facts: ByWorkload, names: Sequence[str]) -> list[Drawn]:
+    def show(self, facts: ByWorkload, names: Sequence[str]) -> list[Display]:
         """The panels; lines without a point are left out."""
         names = self.of or names
         found = {name: facts[name][self.curves] for name in names if name in facts}
@@ -116,7 +116,7 @@ class WorkloadTable:
         cells = [one[0] if isinstance(one, tuple) else one for row in self.rows for one in row.values()]
         return [one for one in cells if isinstance(one, Fact)]
 
-    def show(self, facts: ByWorkload, names: Sequence[str]) -> list[Drawn]:
+    def show(self, facts: ByWorkload, names: Sequence[str]) -> list[Display]:
         """The table."""
         rows = [
             [name, *(_cell(one, name, found) for one in row.values())] for name, found in facts.items()
@@ -130,18 +130,18 @@ def _cell(one: Column, name: str, facts: Facts) -> str:
         return one
     if isinstance(one, Mapping):
         return percent(one.get(name))
-    fact, written = one if isinstance(one, tuple) else (one, percent)
-    return written(facts[fact])
+    fact, write = one if isinstance(one, tuple) else (one, percent)
+    return write(facts[fact])
 
 
-def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Drawn:
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Display:
     """A table as pages show it."""
     return {"title": title, "header": list(header), "rows": [list(row) for row in rows]}
 
 
 def bars(
     groups: Sequence[str], series: Sequence[Series], label: str, *, title: str = "", stacked: bool = False
-) -> Drawn:
+) -> Display:
     """A panel of grouped bars: for each series its name, the measured and the published values by group."""
     drawn = [
         {"name": name, "measured": list(measured), "published": list(published)} for name, measured, published in series
@@ -155,7 +155,7 @@ def lines(
     series: Sequence[tuple[str, Sequence[float], Sequence[float | None]]], x_label: str, y_label: str,
     *, title: str = "", published: Sequence[tuple[str, float, float]] = (), x_log: bool = False, y_log: bool = False,
     points: bool = False,
-) -> Drawn:  # fmt: skip
+) -> Display:  # fmt: skip
     """A panel of lines, or of points alone: name, x and y of each; published points by the name of their line."""
     return {
         "form": "lines", "title": title, "x_label": x_label, "y_label": y_label, "x_log": x_log, "y_log": y_log,
@@ -165,6 +165,6 @@ def lines(
     }  # fmt: skip
 
 
-def chart(*panels: Drawn) -> Drawn | None:
+def chart(*panels: Display) -> Display | None:
     """A chart of panels side by side; None without any."""
     return {"panels": list(panels)} if panels else None

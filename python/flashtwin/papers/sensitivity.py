@@ -8,10 +8,10 @@ from enum import IntEnum
 
 from flashtwin.papers.bench import ForSystem, Stand
 from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
-from flashtwin.papers.designs import NOTHING, Headline, choice, under
+from flashtwin.papers.designs import NOTHING, Headline, choice, measure_under
 from flashtwin.papers.markdown import MARKS
 from flashtwin.papers.model import Item, Outcome
-from flashtwin.papers.panels import ByWorkload, Drawn, Facts, Series, bars, chart, table
+from flashtwin.papers.panels import ByWorkload, Display, Facts, Series, bars, chart, table
 
 ID = "sensitivity"
 AS_DECIDED = "as decided"
@@ -59,7 +59,7 @@ class Sensitivity(Item):
         """The headlines' figures as decided and under each variant."""
         wanted = [*(headline.fact for headline in self.headlines), *self.facts]
         every = {AS_DECIDED: {}, **{one: VARIANTS[one] for one in self.variants}}
-        return {name: under(stand, sets, self.for_system, wanted) for name, sets in every.items()}
+        return {name: measure_under(stand, sets, self.for_system, wanted) for name, sets in every.items()}
 
     def judge(self, facts: ByWorkload) -> Outcome:
         """A conclusion holds for all options where both the lowest and the highest figure agree."""
@@ -74,7 +74,7 @@ class Sensitivity(Item):
             panels.setdefault(line.headline.panel, []).append(line)
         tables = [_table([line.cells for line in lines], []), _by_choice(lines)]
         return Outcome(claims, chart(*(_panel(title, of) for title, of in panels.items())), notes,
-                       [*tables, *self.shown(self.tables, facts)])  # fmt: skip
+                       [*tables, *self.displays(self.tables, facts)])  # fmt: skip
 
 
 class Move(IntEnum):
@@ -109,7 +109,7 @@ def _sign(value: float) -> int:
     return 0 if abs(value) < EFFECT_POINTS else 1 if value > 0 else -1
 
 
-def together(papers: Iterable[tuple[str, Sensitivity, ByWorkload]]) -> list[Drawn]:
+def together(papers: Iterable[tuple[str, Sensitivity, ByWorkload]]) -> list[Display]:
     """The tables of several papers as one: every headline by every choice, and the effect of each choice."""
     lines = [(paper, _Line(plan, one, facts)) for paper, plan, facts in papers if facts for one in plan.headlines]
     if not lines:
@@ -179,13 +179,13 @@ def _cell(claim: Claim) -> str:
     return NOTHING if claim.measured is None else f"{_plain(claim.measured)} {MARKS[claim.verdict]}"
 
 
-def _table(rows: list[list[str]], before: list[str]) -> Drawn:
+def _table(rows: list[list[str]], before: list[str]) -> Display:
     choices = [f"{name}: {' / '.join(variants)}" for name, variants in CHOICES.items()]
     header = [*before, "headline", "published", AS_DECIDED, *choices, "depends on"]
     return table(f"Headlines under each choice, one at a time, in percent ({SAME} is as decided)", header, rows)
 
 
-def _by_choice(lines: Sequence[_Line]) -> Drawn:
+def _by_choice(lines: Sequence[_Line]) -> Display:
     """How many headlines each choice moves, by its variant that moves them most."""
     rows = []
     for name, variants in CHOICES.items():
@@ -198,7 +198,7 @@ def _by_choice(lines: Sequence[_Line]) -> Drawn:
     return table("Headlines by what becomes of them", header, rows)
 
 
-def _panel(title: str, lines: Sequence[_Line]) -> Drawn:
+def _panel(title: str, lines: Sequence[_Line]) -> Display:
     series: list[Series] = [(end, [line.ends[end] for line in lines], []) for end in lines[0].ends]
     published = [line.headline.published for line in lines]
     series.insert(1, (AS_DECIDED, [line.decided.measured for line in lines], published))

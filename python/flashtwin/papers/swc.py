@@ -16,7 +16,7 @@ from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim
 from flashtwin.papers.facts import smaller
 from flashtwin.papers.model import Item, Outcome, Paper, PaperWorkload, Published
-from flashtwin.papers.panels import ByWorkload, Drawn, Facts, bars, chart, lines, table
+from flashtwin.papers.panels import ByWorkload, Display, Facts, bars, chart, lines, table
 from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.sweeps.batch import find
@@ -50,7 +50,7 @@ class TraceStatistics:
 
 #: A figure over all traces; None where no trace enters it.
 Figure = Callable[[TraceStatistics], float | None]
-Panels = Callable[[TraceStatistics], list[Drawn]]
+Panels = Callable[[TraceStatistics], list[Display]]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def share(holds: list[bool]) -> float | None:
 def by_series(figure: str, statistic: str, *labels: str, only: str = "", **drawn: Any) -> Panels:
     """A panel with a line for each series of a figure whose name begins so."""
 
-    def panels(traces: TraceStatistics) -> list[Drawn]:
+    def panels(traces: TraceStatistics) -> list[Display]:
         names = [series for series in traces.series(figure) if series.startswith(only)]
         # Pages are called by their bytes.
         titles = [f"{int(one) / 1024:g} KB" if one.isdigit() else one for one in names]
@@ -97,7 +97,7 @@ def by_series(figure: str, statistic: str, *labels: str, only: str = "", **drawn
 def by_statistic(figure: str, series: str, *labels: str, y_log: bool = False) -> Panels:
     """A panel with the spread of a series over the traces."""
 
-    def panels(traces: TraceStatistics) -> list[Drawn]:
+    def panels(traces: TraceStatistics) -> list[Display]:
         names = ("minimum", "p25", "median", "p75", "maximum")
         drawn = [(name, *traces.points(figure, series, name)) for name in names]
         return [lines(drawn, *labels, y_log=y_log)] if drawn[0][1] else []
@@ -111,9 +111,10 @@ class FindingItem(Item):
 
     findings: Sequence[Finding]
     causes: Sequence[swc_causes.CauseRemoval] = ()
-    drawn: Panels
-    details: Panels = lambda _: []
-    is_population_told: bool = False
+    charts: Panels
+    extra_tables: Panels = lambda _: []
+    #: Whether a note says how many traces enter statistics.
+    counts_traces: bool = False
 
     def measure(self, stand: Stand) -> Facts:
         """The row and the tables of a trace, and those without each cause; replays are not needed."""
@@ -126,15 +127,15 @@ class FindingItem(Item):
     def _outcome(self, facts: ByWorkload) -> Outcome:
         traces = TraceStatistics(facts)
         claims = [one.claim(traces) for one in self.findings]
-        notes = _entered(traces) if self.is_population_told else []
-        return Outcome(claims, chart(*self.drawn(traces)), notes, self.details(traces))
+        notes = _entered(traces) if self.counts_traces else []
+        return Outcome(claims, chart(*self.charts(traces)), notes, self.extra_tables(traces))
 
 
 def _item(
-    id_: str, title: str, place: str, findings: Sequence[Finding], drawn: Panels, *causes: swc_causes.CauseRemoval,
+    id_: str, title: str, place: str, findings: Sequence[Finding], charts: Panels, *causes: swc_causes.CauseRemoval,
     why: str = "", **more: Any,
 ) -> Item:  # fmt: skip
-    return FindingItem(id_, title, place, (), findings=findings, drawn=drawn, causes=causes, why=why, **more)
+    return FindingItem(id_, title, place, (), findings=findings, charts=charts, causes=causes, why=why, **more)
 
 
 def _needed(trace: across.CharacterizedTrace) -> list[float]:
@@ -153,7 +154,7 @@ MAIL_SERVERS = ("mail", "cheetah")
 DATABASES = ("trans", "financial", "oltp", "tpc", "db", "ycsb", "postgres", "mysql")
 
 
-def _bars_1a(traces: TraceStatistics) -> list[Drawn]:
+def _bars_1a(traces: TraceStatistics) -> list[Display]:
     names = [trace.name for trace in traces.who.any]
     values = [value for trace in traces.who.any for value in _needed(trace) or [0.0]]
     return [bars(names, [("f_r <= 2", values, [])], "partitions")] if names else []
@@ -187,7 +188,7 @@ def _less(op: int, first: int, last: int, traces: TraceStatistics) -> float | No
     return None if early is None or other is None else early - other
 
 
-def _panel_2(traces: TraceStatistics) -> list[Drawn]:
+def _panel_2(traces: TraceStatistics) -> list[Display]:
     series = [(op, *traces.points("2", op, "mean")) for op in ("OP 7 %", "OP 28 %")]
     return [lines(series, "partitions", "mean write amplification")] if series[0][1] else []
 
@@ -204,7 +205,7 @@ def _large_blocks(traces: TraceStatistics) -> float | None:
     return max(ratios, default=None)
 
 
-def _table_3(traces: TraceStatistics) -> list[Drawn]:
+def _table_3(traces: TraceStatistics) -> list[Display]:
     shares = [(name, traces.get("3", name, 4.0, "below_1.05_percent")) for name in traces.series("3")]
     cells = [[name, f"{share:.0f} %"] for name, share in shares if share is not None]
     return [table("Traces with WA < 1.05 with 4 partitions", ["over-provisioning", "traces"], cells)] if cells else []
@@ -221,7 +222,7 @@ def _changed(figure: str, falls: float) -> list[Finding]:
     ]
 
 
-def _histogram(figure: str, traces: TraceStatistics) -> list[Drawn]:
+def _histogram(figure: str, traces: TraceStatistics) -> list[Display]:
     x, y = traces.points(figure, CHANGE, "traces")
     return [bars([f"{edge:g}" for edge in x], [(CHANGE, y, [])], "traces, by change of WA in %")] if x else []
 
@@ -269,7 +270,7 @@ def _distance_ahead(kind: str, traces: TraceStatistics) -> float | None:
     return 100.0 * (sum(known[len(waiting) :]) / len(distance) - sum(known[: len(waiting)]) / len(waiting))
 
 
-def _panels_15(traces: TraceStatistics) -> list[Drawn]:
+def _panels_15(traces: TraceStatistics) -> list[Display]:
     kinds = (("15", "waiting"), ("16", "distance"))
     panels = [by_series(figure, "traces", "gain", "traces", title=f"gain of {title}") for figure, title in kinds]
     return [drawn for one in panels for drawn in one(traces)]
@@ -284,7 +285,7 @@ def _nearer(traces: TraceStatistics) -> float | None:
     return None if slope is None or of_small is None else abs(of_small - 1.0) - abs(slope - 1.0)
 
 
-def _panel_18(traces: TraceStatistics) -> list[Drawn]:
+def _panel_18(traces: TraceStatistics) -> list[Display]:
     x, y = traces.points("18", LARGE, "trace")
     return [lines([("traces", x, y)], "locality discount", "estimate - read amplification", points=True)] if x else []
 
@@ -306,7 +307,7 @@ ITEMS = (
             Finding("mail servers, 25th percentile", TWO, (14.0, None), partial(_percentile, 25, MAIL_SERVERS), "",
                     why="no mail server among the traces"),
         ],
-        _bars_1a, swc_causes.SHORT, swc_causes.ALIKE, is_population_told=True, why=HOT_PAGES,
+        _bars_1a, swc_causes.SHORT, swc_causes.ALIKE, counts_traces=True, why=HOT_PAGES,
     ),
     _item(
         "fig-1b", "Finding 1: partitions for other ratios", "Fig. 1b",
@@ -342,14 +343,14 @@ ITEMS = (
             Finding("OP 7 %", "blocks of 256 pages: mean WA differs by", (None, 10.0), _large_blocks),
         ],
         _panel_2,
-        is_population_told=True,
+        counts_traces=True,
     ),
     # "Almost" 80 % of the traces.
     _item(
         "fig-3", "Finding 3: write amplification converges", "Fig. 3",
         [Finding("traces", "WA < 1.05, OP 50 %, 4 partitions", 80.0, at("3", "OP 50 %", 4.0, "below_1.05_percent"))],
         by_series("3", "median", "partitions", "median write amplification"), *swc_causes.TOGETHER.values(),
-        details=_table_3,
+        extra_tables=_table_3,
         why="Recipes overwrite pages one by one in random order. The table has the same traces with 4, 16 and 32 "
         "neighbours always overwritten together, up to a request of 128 KB: blocks become wholly invalid, and write "
         "amplification converges.",

@@ -12,9 +12,9 @@ from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.ca_ssd.workloads import NAMES, OTHERS, PAGE_BYTES, TABLE_2
 from flashtwin.papers.claims import Claim, nearest, number
-from flashtwin.papers.facts import SCALE, Fact, Run, Worked, derived, listed, of_runs, of_trace, saved, total
+from flashtwin.papers.facts import SCALE, Fact, Run, Worked, as_list, derived, of_runs, of_trace, saved, total
 from flashtwin.papers.model import Choice, Item, Overall, Quantity, Setup, gain
-from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, WorkloadTable, column, percent, written
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, WorkloadTable, column, digits, percent
 from flashtwin.settings import Value
 
 #: How large the drive is, the text says by workload (Table 2), and how full it was not at all: items take the sizes of
@@ -153,7 +153,7 @@ FIG_7 = cuts(BEFORE, AFTER)
 VICTIMS = {name: of_runs(victims, run) for name, run in RUNS.items()}
 #: Deviation of response times; no number of their variance is given.
 DEVIATION = {name: total(run, "response.all.stddev_ns") for name, run in RUNS.items()}
-MICROSECONDS = written(",.1f", " µs")
+MICROSECONDS = digits(",.1f", " µs")
 
 
 STORES = {full: on_device(CA_SSD, entries(full)) for full in RAM_MB}
@@ -217,9 +217,9 @@ def _begins_row(holds: str, said: str) -> dict[str, Any]:
     cut = {f"{title} cut": ON_FULL[holds][key] for key, title in
            (("response", "response"), ("writes", "writes"), ("gc", "collection"), ("erases", "erases"))}  # fmt: skip
     return {
-        "drive, GB": (GIGABYTES, written(".2f")), "traditional WA": (WA, written(".2f")), "CA-SSD begins": said, **cut,
-        "victims hold, traditional": (FULL_VICTIMS[TRADITIONAL], written(".1f")),
-        "CA-SSD": (FULL_VICTIMS[holds], written(".1f")),
+        "drive, GB": (GIGABYTES, digits(".2f")), "traditional WA": (WA, digits(".2f")), "CA-SSD begins": said, **cut,
+        "victims hold, traditional": (FULL_VICTIMS[TRADITIONAL], digits(".1f")),
+        "CA-SSD": (FULL_VICTIMS[holds], digits(".1f")),
     }  # fmt: skip
 
 
@@ -286,11 +286,11 @@ def _notes_anchor(facts: ByWorkload) -> list[str]:
     ]
 
 
-def _tables_anchor(facts: ByWorkload) -> list[Drawn]:
+def _tables_anchor(facts: ByWorkload) -> list[Display]:
     rows = [["published", "", f"{SHORTER_MS:g} ms", *(percent(CUTS["response"][2][name]) for name in NAMES)]]
     for drive, by_speed in ANCHORS.items():
         for speed, (cut, shorter) in by_speed.items():
-            milliseconds = written(".2f", " ms")(facts.get("homes", {}).get(shorter))
+            milliseconds = digits(".2f", " ms")(facts.get("homes", {}).get(shorter))
             rows.append([drive, f"{speed:g}", milliseconds, *map(percent, column(facts, NAMES, cut))])
     header = ["drive", "replay.speed", "homes, 16 K entries: shorter by", *(f"{name}: cut" for name in NAMES)]
     return [panels.table("The mean response by clock", header, rows)]
@@ -323,7 +323,7 @@ ITEMS = (
          cut_bars(FIG_7, "writes", "gc"), why=EMPTY_DRIVE),
     Item("fig-7c", "Erases", "Fig. 7c", NAMES, [cut_claims(FIG_7, "erases", "the traditional SSD erased nothing")],
          cut_bars(FIG_7, "erases"),
-         [WorkloadTable("Measured", {name: (total(run, CUTS["erases"][1]), written(",.0f"))
+         [WorkloadTable("Measured", {name: (total(run, CUTS["erases"][1]), digits(",.0f"))
                                      for name, run in RUNS.items()})],
          why=EMPTY_DRIVE),
     Item(
@@ -375,7 +375,7 @@ ITEMS = (
         [Curves(
             "times the trace's clock", "homes, 16 K entries: shorter by, ms",
             derived(lambda *of: {drive: (SPEEDS, ms) for drive, ms in zip(ANCHORS, of, strict=True)},
-                    *(listed(*(shorter for _, shorter in by_speed.values())) for by_speed in ANCHORS.values())),
+                    *(as_list(*(shorter for _, shorter in by_speed.values())) for by_speed in ANCHORS.values())),
             x_log=True, of=("homes",),
         )],
         [_tables_anchor], _notes_anchor,

@@ -11,7 +11,7 @@ from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
 from flashtwin.papers.facts import SCALE, Fact, derived, of_trace, trace_fact
 from flashtwin.papers.model import Item, PaperWorkload, Quantity, above
-from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, table
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, table
 
 PAGE_BYTES = 4096.0
 #: Requests in millions, footprint in GB, writes, unique among writes and reads, sequential (percent).
@@ -195,7 +195,7 @@ def _notes_hm(facts: ByWorkload) -> list[str]:
     ]
 
 
-def _tables_hm(facts: ByWorkload) -> list[Drawn]:
+def _tables_hm(facts: ByWorkload) -> list[Display]:
     found = facts["hm"][HM]
     rows = [
         [f"{a:g}", f"{value:g} M", f"{found[f'{a:g}']:.2f} M", f"{found[f'law {a:g}']:.2f} M"]

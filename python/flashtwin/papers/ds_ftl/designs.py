@@ -82,7 +82,7 @@ EXPERIMENT = Experiment(
     ],
     headlines=[
         *(Headline(f"{kind}s below {other}", value, FIG_10[kind, other, 1.0], NAMES) for kind, other, value in CUTS),
-        *(Headline(f"redirected {kind}s", value, items.OF_PAGES[kind], NAMES, effect=False)
+        *(Headline(f"redirected {kind}s", value, items.REDIRECTED_SHARES[kind], NAMES, effect=False)
           for kind, value in items.REDIRECTED_MEAN.items()),
     ],
     few={"stripe": ("1", "2"), "concurrency": ("die", "chip"), "allocation": tuple(CHOICES["allocation"])},

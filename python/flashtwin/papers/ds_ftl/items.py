@@ -12,7 +12,7 @@ from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, nearest, number
 from flashtwin.papers.facts import SCALE, Fact, Run, all_keep_up, derived, mean, of_runs, saved, total, trace_fact
 from flashtwin.papers.model import Choice, Item, Overall, PaperWorkload, Quantity, Setup
-from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, WorkloadTable, column, percent, written
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, WorkloadTable, column, digits, percent
 from flashtwin.settings import Value
 
 #: Table 3: requests, write ratio, mean size of a request in KB; and FIU SRCMap's name. Which home is which is our
@@ -122,7 +122,7 @@ CHIPS_DIFFER = Overall(
 )  # fmt: skip
 
 
-def _panels_fig_2(facts: ByWorkload) -> list[Drawn]:
+def _panels_fig_2(facts: ByWorkload) -> list[Display]:
     most = max(facts, key=lambda name: facts[name][CHIPS_DIFFER.fact])
     return [
         panels.bars([str(place) for place in range(len(values))], [("static", values, [])], "% of the busiest",
@@ -273,7 +273,7 @@ def _notes_load(facts: ByWorkload) -> list[str]:
     ]
 
 
-def _panels_load(facts: ByWorkload) -> list[Drawn]:
+def _panels_load(facts: ByWorkload) -> list[Display]:
     return [
         panels.lines(
             [(other, LOADS, [average(facts, FIG_10[kind, other, speed]) for speed in LOADS]) for other in of],
@@ -283,7 +283,7 @@ def _panels_load(facts: ByWorkload) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _tables_load(facts: ByWorkload) -> list[Drawn]:
+def _tables_load(facts: ByWorkload) -> list[Display]:
     tables = []
     for how, of in (("pages compared in idle time", FIG_10), ("equal pages known at no cost", FREE)):
         rows = [["published", "", *(percent(value) for _, _, value in CUTS)]]
@@ -320,7 +320,7 @@ FIG_11 = spread(
 )
 
 
-def _tables_fig_11(facts: ByWorkload) -> list[Drawn]:
+def _tables_fig_11(facts: ByWorkload) -> list[Display]:
     rows = [
         ["published, mean", *(percent(PUBLISHED_REDUNDANCY[name][2]) for name, _ in REDUNDANCY)],
         *([name, *(percent(found[fact]) for fact in REDUNDANCY.values())] for name, found in facts.items()),
@@ -333,10 +333,10 @@ def _tables_fig_11(facts: ByWorkload) -> list[Drawn]:
 #: Fig. 13: redirected pages of two workloads, and means.
 REDIRECTED = {"read": {"webmail": 15.6, "home3": 1.46}, "write": {"webmail": 29.2, "home3": 1.48}}
 REDIRECTED_MEAN = {"read": 8.21, "write": 10.5}
-OF_PAGES = {kind: redirected(kind) for kind in KINDS}
-FIG_13 = tuple(Quantity(f"redirected {kind}s", OF_PAGES[kind], of) for kind, of in REDIRECTED.items())
+REDIRECTED_SHARES = {kind: redirected(kind) for kind in KINDS}
+FIG_13 = tuple(Quantity(f"redirected {kind}s", REDIRECTED_SHARES[kind], of) for kind, of in REDIRECTED.items())
 FIG_13_MEANS = [
-    Overall(f"redirected {kind}s", OF_PAGES[kind], value, why=ALL_EIGHT, needs="workloads")
+    Overall(f"redirected {kind}s", REDIRECTED_SHARES[kind], value, why=ALL_EIGHT, needs="workloads")
     for kind, value in REDIRECTED_MEAN.items()
 ]
 #: Fig. 14: deviation of the channels' shares of all transfers, as the paper's utilisation is read: lowest, highest,
@@ -419,7 +419,8 @@ ITEMS = (
     ),
     Item(
         "fig-13", "Redirected requests", "Fig. 13", NAMES, [FIG_13, *FIG_13_MEANS],
-        [BarPanel("redirected pages, %", {f"{kind}s": (OF_PAGES[kind], of) for kind, of in REDIRECTED.items()})],
+        [BarPanel("redirected pages, %",
+                  {f"{kind}s": (REDIRECTED_SHARES[kind], of) for kind, of in REDIRECTED.items()})],
         why="A read goes to another page than its own only when that has a twin, compared in idle time, and its own "
         "die is more loaded. `set-ups` shows what moves the share.",
     ),
@@ -427,7 +428,7 @@ ITEMS = (
         "fig-14", "Deviation of channel utilisation", "Fig. 14", NAMES, FIG_14,
         [BarPanel("deviation, points", {name: fact for name, (fact, _) in DEVIATION.items()})],
         [WorkloadTable("Deviation in points: of shares of transfers, and of time", {
-            title: (fact, written(".3f"))
+            title: (fact, digits(".3f"))
             for name, (of_transfers, _) in DEVIATION.items()
             for title, fact in (
                 (name, of_transfers),

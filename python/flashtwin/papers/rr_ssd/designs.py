@@ -9,8 +9,8 @@ from flashtwin.experiments import Factor, levels
 from flashtwin.papers import designs, sensitivity
 from flashtwin.papers.designs import Experiment, Headline, choice
 from flashtwin.papers.facts import all_keep_up, total
-from flashtwin.papers.model import declared, gain
-from flashtwin.papers.panels import ByWorkload, Drawn, percent, table
+from flashtwin.papers.model import all_quantities, gain
+from flashtwin.papers.panels import ByWorkload, Display, percent, table
 from flashtwin.papers.rr_ssd import common
 from flashtwin.papers.rr_ssd.common import CLOCKED, NAMES, READ, TABLE_IV, TABLE_IV_MEANS, at_clock, saves
 from flashtwin.papers.rr_ssd.results import TABLE_5
@@ -28,7 +28,7 @@ READS, EVERY, ORACLE = CLOCKED["RR-SSD read"], CLOCKED["RR-SSD all"], CLOCKED["O
 SHARE = common.oracles_share(CLOCKED)
 
 
-def details(facts: ByWorkload) -> list[Drawn]:
+def details(facts: ByWorkload) -> list[Display]:
     """The totals of the shares, and the gain for all requests."""
     return [
         table(title, ["choice", *facts], [
@@ -109,7 +109,7 @@ EXPERIMENT = Experiment(
         gain("tail", TAIL, common.TAIL),
         gain("ca-ssd", saves("ca-ssd", READ, baseline="conventional"), common.CA_SSD["read"]),
         TABLE_5[1],
-        *declared(list(FIG_3.values())),
+        *all_quantities(list(FIG_3.values())),
         gain("waits", (QUEUEING + CHANNEL + TRANSFER) / total(CONVENTIONAL, READ) * 100.0, common.QUEUEING["read"]),
     ],
     headlines=[

@@ -9,7 +9,7 @@ from flashtwin.papers.bench import PaperRun, Stand, reduction
 from flashtwin.papers.claims import Claim
 from flashtwin.papers.facts import Run, derived, mean, of_trace, share, total
 from flashtwin.papers.model import Item, Quantity, above, gain
-from flashtwin.papers.panels import BarPanel, ByWorkload, Drawn, Facts, percent, table
+from flashtwin.papers.panels import BarPanel, ByWorkload, Display, Facts, percent, table
 from flashtwin.papers.rr_ssd.common import NAMES, READ, READS_SAVED, at_clock, at_rate, saves, sized
 from flashtwin.settings import Value
 
@@ -100,7 +100,7 @@ def _claims_causes(facts: ByWorkload) -> list[Claim]:
     return claims
 
 
-def _tables_causes(facts: ByWorkload) -> list[Drawn]:
+def _tables_causes(facts: ByWorkload) -> list[Display]:
     rows = []
     for drive in (LARGE, SIZED):
         for label in CAUSES:

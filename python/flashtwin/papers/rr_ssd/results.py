@@ -10,9 +10,9 @@ import numpy as np
 from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim
-from flashtwin.papers.facts import Fact, Run, derived, listed, mean, of_runs, of_trace, share, smaller, total
+from flashtwin.papers.facts import Fact, Run, as_list, derived, mean, of_runs, of_trace, share, smaller, total
 from flashtwin.papers.model import Item, Quantity, above, claims_of, gain
-from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, WorkloadTable, column, percent
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, WorkloadTable, column, percent
 from flashtwin.papers.rr_ssd import common
 from flashtwin.papers.rr_ssd.common import CLOCKED, KINDS, NAMES, RATED, SHARE, TABLE_IV, at_clock, at_rate, saves
 from flashtwin.papers.rr_ssd.workloads import by_number
@@ -122,7 +122,7 @@ FAIR_CLAIMS = [
 ]
 
 
-def _panels_fair_variants(facts: ByWorkload) -> list[Drawn]:
+def _panels_fair_variants(facts: ByWorkload) -> list[Display]:
     claims = claims_of(FAIR_CLAIMS, facts, NAMES)
     series = [
         (title, [claim.measured for claim in claims if claim.quantity == title], [value] * len(FAIR))
@@ -131,7 +131,7 @@ def _panels_fair_variants(facts: ByWorkload) -> list[Drawn]:
     return [panels.bars(list(FAIR), series, "time saved over ca-ssd, means, %")]
 
 
-def _tables_fair_variants(facts: ByWorkload) -> list[Drawn]:
+def _tables_fair_variants(facts: ByWorkload) -> list[Display]:
     rows = []
     for label, of in FAIR.items():
         whole = len(facts) == len(NAMES)
@@ -378,7 +378,7 @@ ITEMS = (
             gain("RR-SSD, reads, alpha = 100 %", BY_ALPHA[1.0], SATURATED),
             Quantity("alpha = 20 % brings, of alpha = 100 %", BY_ALPHA[0.2] / BY_ALPHA[1.0] * 100.0, (90.0, None)),
         )],
-        [Curves("alpha, %", common.READS_SAVED, derived(_by_alpha, listed(*BY_ALPHA.values(), RATED["Oracle read"])),
+        [Curves("alpha, %", common.READS_SAVED, derived(_by_alpha, as_list(*BY_ALPHA.values(), RATED["Oracle read"])),
                 {name: ("RR-SSD", 20.0, value) for name, value in SATURATED.items()})],
     ),
     Item(

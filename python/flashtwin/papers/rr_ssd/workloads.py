@@ -12,7 +12,7 @@ from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, orders
 from flashtwin.papers.facts import SCALE, Fact, derived, of_runs, of_trace, total, trace_fact
 from flashtwin.papers.model import Item, Overall, PaperWorkload, Quantity, claims_of, gain
-from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, Series, column, percent
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, Series, column, percent
 from flashtwin.papers.rr_ssd import common
 from flashtwin.papers.rr_ssd.common import CA_SSD, FIU, KINDS, NAMES, QUEUEING, at_clock, by_workload, over_all
 
@@ -65,7 +65,7 @@ IMPROVED = {(label, kind): _readings(rules, kind) for label, rules in RULES.item
 BY_CA_SSD = {kind: IMPROVED[PROGRAMMED, kind]["time saved"] for kind in CA_SSD}
 
 
-def _tables_table_3(facts: ByWorkload) -> list[Drawn]:
+def _tables_table_3(facts: ByWorkload) -> list[Display]:
     rows = [
         [label, name, f"{kind}s", percent(of[name]), *(percent(found[fact]) for fact in IMPROVED[label, kind].values())]
         for label in RULES
@@ -127,7 +127,7 @@ def _fig_1(kind: str) -> tuple[Quantity, Quantity]:
     )
 
 
-def _panels_fig_1(facts: ByWorkload) -> list[Drawn]:
+def _panels_fig_1(facts: ByWorkload) -> list[Display]:
     names = [name for name in NAMES if name in facts]
     shown = []
     for kind, of in SPLIT.items():
@@ -205,7 +205,7 @@ FIG_3 = {
 }
 
 
-def _panels_fig_3(facts: ByWorkload) -> list[Drawn]:
+def _panels_fig_3(facts: ByWorkload) -> list[Display]:
     series = []
     for each, over in FIG_3.values():
         values = column(facts, NAMES, each.fact)
