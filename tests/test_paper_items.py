@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,11 +15,13 @@ import pytest
 import flashtwin as ft
 from flashtwin.experiments import sets_of
 from flashtwin.papers import bench, choose, papers, running, sources, swc_causes
-from flashtwin.papers.ca_ssd import choice_items as ca_ssd_choices
-from flashtwin.papers.ca_ssd import workload_items
-from flashtwin.papers.ds_ftl import choice_items as ds_ftl_choices
-from flashtwin.papers.experiment import Experiment
-from flashtwin.papers.rr_ssd import choice_items as rr_ssd_choices
+from flashtwin.papers.ca_ssd import designs as ca_ssd
+from flashtwin.papers.ca_ssd import workloads as ca_ssd_workloads
+from flashtwin.papers.designs import Experiment
+from flashtwin.papers.ds_ftl import designs as ds_ftl
+from flashtwin.papers.facts import Fact, as_list, measured
+from flashtwin.papers.model import Quantity, claims_of
+from flashtwin.papers.rr_ssd import designs as rr_ssd
 from flashtwin.papers.running import PaperBench, ReproductionOptions
 from flashtwin.replays.presets import System
 from flashtwin.results import rows, schema
@@ -101,7 +103,7 @@ def test_every_item_is_computed_as_before(
         for workload in item.workloads:
             if only in (None, workload):
                 benches[workload].facts[item.id] = item.measure(stands[workload])
-    found = {item.id: running._item(paper, item, list(benches.values())) for item in paper.items}
+    found = {item.id: running._item(item, list(benches.values())) for item in paper.items}
     golden_digests(name, {item: digest(of) for item, of in found.items()})
 
 
@@ -118,15 +120,43 @@ def judged(paper: str, name: str, facts: dict[str, Any]) -> Any:
     return next(item for item in papers()[paper].items if item.id == name).judge(facts)
 
 
+def test_figure_of_something_undefined_is_undefined() -> None:
+    one, two, nothing, none = (Fact((), lambda *_, value=value: value) for value in (1.0, 2.0, 0.0, None))
+    found = [one - two, one / two * 100.0, one / nothing, one + none, none / 2.0, as_list(one, none)]
+    assert list(measured(found, cast("bench.Stand", StandWithoutRuns())).values()) == [
+        -1.0, 50.0, None, None, None, [1.0, None],
+    ]  # fmt: skip
+
+
+class StandWithoutRuns:
+    def runs(self, chosen: Mapping[str, System]) -> dict[str, FakeRun]:
+        assert not chosen
+        return {}
+
+
+def test_published_values_by_workload_make_its_claims() -> None:
+    """Quantities of a tuple alternate in the order of their workloads; without a published value there is no claim."""
+    x, y = Fact((), lambda *_: None), Fact((), lambda *_: None)
+    facts = {"a": {x: 1.0, y: 2.0}, "b": {x: 3.0, y: 4.0}}
+
+    def claimed(*quantities: Quantity) -> list[tuple[str, str, float | None]]:
+        return [(one.subject, one.quantity, one.measured) for one in claims_of([quantities], facts, ["a", "b"])]
+
+    assert claimed(Quantity("x", x, {"b": 1.0, "a": 2.0})) == [("b", "x", 3.0), ("a", "x", 1.0)]
+    both = claimed(Quantity("x", x, {"b": 1.0}), Quantity("y", y, 5.0))
+    assert both == [("a", "y", 2.0), ("b", "x", 3.0), ("b", "y", 4.0)]
+    assert claimed(Quantity("x", x, 1.0), Quantity("y", y, 5.0))[1] == ("a", "y", 2.0)
+
+
 def test_half_of_the_writes_goes_to_the_values_of_the_law() -> None:
-    assert workload_items.by_law(0.0, 1000.0) == 500.0
-    assert workload_items.values_for_half(0.0, 100, 1_000_000) == pytest.approx(50, abs=1)
+    assert ca_ssd_workloads.by_law(0.0, 1000.0) == 500.0
+    assert ca_ssd_workloads.values_for_half(0.0, 100, 1_000_000) == pytest.approx(50, abs=1)
     for exponent in (0.2, 0.4):
         # 0.5 = k^(1-a) / N^(1-a), with sums for integrals.
-        found = workload_items.values_for_half(exponent, 1000, 10_000_000)
-        assert found == pytest.approx(workload_items.by_law(exponent, 1000.0), rel=0.1)
+        found = ca_ssd_workloads.values_for_half(exponent, 1000, 10_000_000)
+        assert found == pytest.approx(ca_ssd_workloads.by_law(exponent, 1000.0), rel=0.1)
     # One write a value: half of the writes cannot need more than half as many values as there are writes.
-    assert workload_items.values_for_half(0.0, 10_000, 10_000) < 5_000
+    assert ca_ssd_workloads.values_for_half(0.0, 10_000, 10_000) < 5_000
 
 
 @pytest.fixture(scope="module")
@@ -197,9 +227,9 @@ def test_a_cause_stands_beside_what_it_spoils(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("plan", "systems"),
     [
-        (rr_ssd_choices.EXPERIMENT, ("conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional")),
-        (ca_ssd_choices.EXPERIMENT, ("conventional", "ca-ssd-inverted")),
-        (ds_ftl_choices.EXPERIMENT, ("static", "dynamic", "hipa", "ds-ftl")),
+        (rr_ssd.EXPERIMENT, ("conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional")),
+        (ca_ssd.EXPERIMENT, ("conventional", "ca-ssd-inverted")),
+        (ds_ftl.EXPERIMENT, ("static", "dynamic", "hipa", "ds-ftl")),
     ],
     ids=["rr-ssd", "ca-ssd", "ds-ftl"],
 )
@@ -211,5 +241,5 @@ def test_first_levels_of_an_experiment_are_the_presets(plan: Experiment, systems
 
 def test_keys_of_ds_ftl_alone_leave_the_others_as_they_are() -> None:
     sets = {"ftl.spread.place": "same-place", "ftl.allocation.policy": "static", "ftl.allocation.order": "CWDP"}
-    assert ds_ftl_choices.for_system("ds-ftl", sets) == sets
-    assert ds_ftl_choices.for_system("hipa", sets) == {"ftl.allocation.order": "CWDP"}, "it is an allocation itself"
+    assert ds_ftl.for_system("ds-ftl", sets) == sets
+    assert ds_ftl.for_system("hipa", sets) == {"ftl.allocation.order": "CWDP"}, "it is an allocation itself"

@@ -9,12 +9,12 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.cli import run as cli_run
-from flashtwin.papers import bench, choose, explanations, papers, running, sources
-from flashtwin.papers.ca_ssd import result_items as ca_ssd
+from flashtwin.papers import bench, choose, papers, running, sources
+from flashtwin.papers.ca_ssd import results as ca_ssd
 from flashtwin.papers.claims import Agreement, Claim, judge, number, orders
 from flashtwin.papers.ds_ftl import items as ds_ftl
 from flashtwin.papers.facts import measured
-from flashtwin.papers.rr_ssd import common, published, result_items
+from flashtwin.papers.rr_ssd import common
 from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.search import CLOSE
 from flashtwin.recipes.workloads import Workload
@@ -79,12 +79,6 @@ def test_items_are_unique_and_stand_without_a_trace() -> None:
         for item in paper.items:
             assert set(item.workloads) <= names
             assert item.judge({}).claims or paper.population, f"{item.id}: what was published stands without a trace"
-
-
-def test_explanations_are_of_items_that_there_are() -> None:
-    assert set(explanations.ALL) == set(papers())
-    for paper, texts in explanations.ALL.items():
-        assert set(texts) <= {item.id for item in papers()[paper].items}
 
 
 def test_a_name_that_is_not_known_names_the_nearest() -> None:
@@ -164,7 +158,7 @@ def stand(tmp_path_factory: pytest.TempPathFactory) -> bench.Stand:
     scratch = tmp_path_factory.mktemp("stand")
     paper = papers()["rr-ssd"]
     source = sources.WorkloadSource("synthetic", "made up", "key", 1.0, lambda _: busy_trace(scratch / "webvm.fiu"))
-    sets = published.SETUP.sets
+    sets = common.SETUP.sets
     return bench.Stand(paper.workload("webvm"), source, scratch / "kept", period_s=0.02, setup=sets)
 
 
@@ -201,20 +195,20 @@ def test_the_rate_is_the_only_thing_chosen(stand: bench.Stand) -> None:
     """Oracle's reads are as published, and replays at that rate are those that the search has made."""
     found = common.matched(stand)
     assert found.met
-    assert found.value == pytest.approx(published.ORACLE["read"]["webvm"], abs=CLOSE)
+    assert found.value == pytest.approx(common.ORACLE_READ["webvm"], abs=CLOSE)
     before = stand.replayed
-    facts = measured(result_items.RATED.values(), stand)
-    assert facts[result_items.RATED["Oracle read"]] == found.value
+    facts = measured(common.RATED.values(), stand)
+    assert facts[common.RATED["Oracle read"]] == found.value
     assert stand.replayed == before + 1, "of rr-ssd, which the search does not look at"
     for summary in stand.path.glob("runs/*/summary.json"):
         config = json.loads(summary.read_text())["config"]
-        chosen = {**published.SETUP.sets, "replay.period_s": 0.02, "replay.speed": config["replay"]["speed"]}
+        chosen = {**common.SETUP.sets, "replay.period_s": 0.02, "replay.speed": config["replay"]["speed"]}
         assert config == ft.system(config["name"], settings=chosen).config
 
 
 def test_at_the_recorded_rate_nothing_is_chosen(stand: bench.Stand) -> None:
     """What `recorded-rate` says is what replays under the set-up at the trace's own clock have."""
-    settings = {**published.SETUP.sets, "replay.period_s": 0.02, "replay.speed": 1.0}
+    settings = {**common.SETUP.sets, "replay.period_s": 0.02, "replay.speed": 1.0}
     runs = ft.compare(stand.trace, ["ca-ssd", "rr-ssd", "oracle"], settings=settings)
     base, rr, oracle = (run.summary["response"]["read"]["mean_ns"] for run in runs.values())
     item = next(one for one in papers()["rr-ssd"].items if one.id == "recorded-rate")

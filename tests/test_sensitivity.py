@@ -10,10 +10,11 @@ import flashtwin as ft
 from flashtwin.papers import choose, papers, running, sensitivity
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import number
+from flashtwin.papers.designs import Headline
 from flashtwin.papers.ds_ftl import items
 from flashtwin.papers.facts import Fact
 from flashtwin.papers.running import ReproductionOptions
-from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, VARIANTS, Headline, Move, Sensitivity, move
+from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, VARIANTS, Move, Sensitivity, move
 from flashtwin.results.trees import dig
 
 from .test_paper_items import FakeRun
@@ -47,8 +48,8 @@ X, Y = (Fact((), lambda *_: None) for _ in range(2))
 
 def made_up(left_out: dict[str, str], decided: tuple[str, ...] = ()) -> Sensitivity:
     """Two headlines that are never measured: their figures are given."""
-    headlines = [Headline(title, 20.0, fact, "w", "", "") for title, fact in (("x", X), ("y", Y))]
-    return Sensitivity(headlines, left_out, decided)
+    headlines = [Headline(title, 20.0, fact, "w") for title, fact in (("x", X), ("y", Y))]
+    return Sensitivity("", ("w",), headlines=headlines, left_out=left_out, decided=decided)
 
 
 def figures(plan: Sensitivity, **otherwise: tuple[float | None, float | None]) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
     facts = figures(
         plan, chip=(-5.0, 10.0), plane=(21.0, 10.0), off=(20.0, 13.5), buffered=(None, 10.0), none=(30.0, 10.0)
     )
-    outcome = sensitivity.judge(plan, facts)
+    outcome = plan.judge(facts)
     table, by_choice = outcome.tables
     assert table["header"][:3] == ["headline", "published", AS_DECIDED]
     assert [len(row) for row in table["rows"]] == [len(table["header"])] * 2
@@ -92,7 +93,7 @@ def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
     assert outcome.notes[:2] == ["Left out: hashing: nothing is hashed.", "Left out: preload = footprint: too large."]
     assert len(outcome.notes) == 8, "what the presets have already is not left out"
     assert outcome.chart is not None
-    same = sensitivity.judge(plan, figures(plan))
+    same = plan.judge(figures(plan))
     assert {row[-1] for row in same.tables[0]["rows"]} == {"holds within 2 points"}
 
 
@@ -115,6 +116,9 @@ MEASURED = {
 }
 
 
+PLANS = {paper.id: one for paper in papers().values() for one in paper.items if isinstance(one, Sensitivity)}
+
+
 def changes(paper: str, key: str, value: object) -> list[bool]:
     setup = papers()[paper].setup
     configs = [ft.system(name, settings=setup.sets if setup else {}).config for name in MEASURED[paper]]
@@ -123,20 +127,17 @@ def changes(paper: str, key: str, value: object) -> list[bool]:
 
 def test_a_variant_is_another_choice_than_the_presets() -> None:
     """Else its column would show the present value; a present value is marked."""
-    for name, paper in papers().items():
-        assert (paper.sensitivity is not None) == (name in MEASURED)
-        if paper.sensitivity is None:
-            continue
-        assert set(paper.sensitivity.decided) <= set(VARIANTS)
-        assert set(paper.sensitivity.left_out) <= {*CHOICES, *VARIANTS}
-        for one in [*paper.sensitivity.variants, *paper.sensitivity.decided]:
+    assert set(PLANS) == set(MEASURED)
+    for name, plan in PLANS.items():
+        assert set(plan.decided) <= set(VARIANTS)
+        assert set(plan.left_out) <= {*CHOICES, *VARIANTS}
+        for one in [*plan.variants, *plan.decided]:
             changed = any(any(changes(name, key, value)) for key, value in VARIANTS[one].items())
-            assert changed == (one in paper.sensitivity.variants), f"{name}: {one}"
+            assert changed == (one in plan.variants), f"{name}: {one}"
 
 
 def test_every_choice_is_measured_in_some_paper() -> None:
-    plans = [paper.sensitivity for paper in papers().values() if paper.sensitivity]
-    assert {one.partition(" = ")[0] for plan in plans for one in plan.variants} == set(CHOICES)
+    assert {one.partition(" = ")[0] for plan in PLANS.values() for one in plan.variants} == set(CHOICES)
 
 
 def test_the_choices_of_several_papers_stand_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,14 +8,13 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.experiments import Factor
-from flashtwin.papers import experiment, papers
+from flashtwin.papers import papers
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Agreement, Claim, number
-from flashtwin.papers.experiment import PRESETS, SETUP, Experiment
+from flashtwin.papers.designs import PRESETS, SETUP, Experiment, Headline
 from flashtwin.papers.facts import Fact
 from flashtwin.papers.model import Overall
 from flashtwin.papers.rr_ssd import common
-from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
 
 
@@ -79,22 +78,21 @@ GAIN, ALWAYS = (
 )  # fmt: skip
 
 
-def made_up(rows: int = 8) -> Experiment:
-    return Experiment(
-        FACTORS, rows, [Overall("gain", GAIN, 30.0, effect=True, needs="any")],
-        [Headline("gain", 30.0, GAIN, ("a", "b"), "", "")], {"order": ("rows", "columns"), "cache": ("none", "small")},
-        {"drive": "aged"}, ALWAYS, (Factor("every", {"one": {"cache": 1}}),),
-        {("drive", "aged"): lambda stand: {"drive": "aged"} if cast("FakeStand", stand).ages else None},
-    )  # fmt: skip
+PLAN = Experiment(
+    "", ("a", "b"), factors=FACTORS, rows=8, quantities=[Overall("gain", GAIN, 30.0, effect=True, needs="any")],
+    headlines=[Headline("gain", 30.0, GAIN, ("a", "b"))], fixed={"drive": "aged"}, keep_up=ALWAYS,
+    few={"order": ("rows", "columns"), "cache": ("none", "small")}, alone=(Factor("every", {"one": {"cache": 1}}),),
+    worked={("drive", "aged"): lambda stand: {"drive": "aged"} if cast("FakeStand", stand).ages else None},
+)  # fmt: skip
 
 
 def measured(*stands: FakeStand) -> dict[str, dict[str, Any]]:
-    return {stand.name: experiment.measure(made_up(), cast("Stand", stand)) for stand in stands}
+    return {stand.name: PLAN.measure(cast("Stand", stand)) for stand in stands}
 
 
 def test_nearest_set_up_is_found_over_all_workloads() -> None:
     facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0))
-    outcome = experiment.judge(made_up(), facts, ("a", "b"))
+    outcome = PLAN.judge(facts)
     # 3 + 20 + 2 + 5: every choice.
     assert [claim.measured for claim in outcome.claims] == [30.0]
     nearest = next(table for table in outcome.tables if table["title"].startswith("Set-ups nearest"))
@@ -109,16 +107,16 @@ def test_nearest_set_up_is_found_over_all_workloads() -> None:
 
 def test_rows_that_a_workload_cannot_have_count_for_none() -> None:
     facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0, ages=False))
-    tried = experiment.tried(made_up(), facts, ("a", "b"))
+    tried = PLAN.tried(facts)
     assert tried, "new drives are left"
     assert all(one.row.get("drive") != "aged" for one in tried.values())
-    outcome = experiment.judge(made_up(), facts, ("a", "b"))
+    outcome = PLAN.judge(facts)
     moved = next(table for table in outcome.tables if table["title"].startswith("What each choice moves"))
     assert "drive" not in [row[0] for row in moved["rows"]], "one level alone has no effect"
 
 
 def test_nothing_measured_claims_nothing() -> None:
-    assert [claim.measured for claim in experiment.judge(made_up(), {}, ("a", "b")).claims] == [None]
+    assert [claim.measured for claim in PLAN.judge({}).claims] == [None]
 
 
 @pytest.mark.parametrize(("pages", "expected"), [(4_000, None), (100_000, (16, 20)), (10_000_000, (256, 102))])

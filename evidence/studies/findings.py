@@ -13,7 +13,7 @@ from evidence.study import CAPTURED, Data, Lab, MissingInputError, Study
 from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.papers import swc, swc_causes
-from flashtwin.papers.model import Facts
+from flashtwin.papers.panels import Facts
 from flashtwin.report.reproduction import published, value
 
 CODE = (

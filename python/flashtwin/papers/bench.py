@@ -79,7 +79,8 @@ class Stand:
 
         `options` are those of the characterization, `setup` has the keys that the paper's experiments share.
         """
-        self.workload, self.source, self.path = workload, source, path
+        self.workload, self.path = workload, path
+        self.source: WorkloadSource = source
         self.period_s, self.threads = period_s, threads
         self.setup = dict(setup or {})
         self.replayed = 0
@@ -119,18 +120,13 @@ class Stand:
     @cached_property
     def characterization(self) -> Characterization:
         """The characterization of the workload."""
-        return self._characterized(self.path, lambda trace: trace, {})
+        return self.variant(self.path)
 
     def variant(
-        self, name: str, make: Callable[[Trace], Trace], sets: Mapping[str, Any]
-    ) -> Characterization:  # fmt: skip
-        """The characterization of a trace made from the workload's, with options changed; kept under that name."""
-        return self._characterized(self.path / VARIANTS / name, make, sets)
-
-    def _characterized(
-        self, path: Path, make: Callable[[Trace], Trace], sets: Mapping[str, Any]
-    ) -> Characterization:  # fmt: skip
-        chosen = options({"period_s": self.period_s, **self._options, **sets}, self.threads)
+        self, path: Path, make: Callable[[Trace], Trace] = lambda trace: trace, sets: Mapping[str, Any] | None = None
+    ) -> Characterization:
+        """The characterization of a trace made from the workload's, with options changed; kept in that folder."""
+        chosen = options({"period_s": self.period_s, **self._options, **(sets or {})}, self.threads)
         key = folder.characterization_key(self.source.key, chosen.key)
         if folder.characterized_from(path) != key:
             found = measure(make(self.trace), chosen, Reading(), progress=lambda *_: self._check())
@@ -172,14 +168,13 @@ class Stand:
 
     def runs(self, chosen: Mapping[str, System]) -> dict[str, PaperRun]:
         """Replays on several systems, those that are not on disk yet side by side."""
-        paths = {name: self._place(one) for name, one in chosen.items()}
-        # Two names may be of one replay.
-        missing = {
-            paths[name].name: one for name, one in chosen.items() if not (paths[name] / names.SUMMARY).is_file()
-        }  # fmt: skip
-        waiting = list(missing)
-        for first in range(0, len(waiting), max(self.threads, 1)):
-            batch = {name: missing[name] for name in waiting[first : first + max(self.threads, 1)]}
+        # Named by all that a result depends on, so that two names may be of one replay.
+        keys = {name: folder.run_key(self.source.key, one.config)[:20] for name, one in chosen.items()}
+        paths = {name: self.path / names.RUNS / f"{one.name}-{keys[name]}" for name, one in chosen.items()}
+        missing = {path.name: chosen[name] for name, path in paths.items() if not (path / names.SUMMARY).is_file()}
+        waiting, together = list(missing.items()), max(self.threads, 1)
+        for first in range(0, len(waiting), together):
+            batch = dict(waiting[first : first + together])
             done = compare(self.trace, batch, threads=self.threads, progress=lambda *_: self._check())
             for name, result in done.items():
                 self.path.mkdir(parents=True, exist_ok=True)
@@ -187,11 +182,6 @@ class Stand:
                 self.replayed += 1
             self._check()
         return {name: PaperRun(path) for name, path in paths.items()}
-
-    def _place(self, chosen: System) -> Path:
-        """Where a replay is kept: named by all that its result depends on."""
-        key = folder.run_key(self.source.key, chosen.config)
-        return self.path / names.RUNS / f"{chosen.name}-{key[:20]}"
 
     def _check(self) -> None:
         if self._stop.is_set():

@@ -16,7 +16,7 @@ four disagrees and at least three in four of the published orders (this workload
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -96,6 +96,12 @@ class Claim:
             return abs(value) >= EFFECT_POINTS and all(edge * value > 0 for edge in edges)
         near = min(edges, key=lambda edge: abs(edge - value))
         return near * value > 0 and 1 / FACTOR <= value / near <= FACTOR
+
+
+def nearest(published: float, by_clock: Mapping[float, float | None]) -> float | None:
+    """The clock whose figure is nearest to the published one, the slowest of equals; None if no figure is known."""
+    off = {clock: abs(value - published) for clock, value in by_clock.items() if value is not None}
+    return min(off, key=lambda clock: (off[clock], clock), default=None)
 
 
 def tolerance(value: float, unit: str) -> float:

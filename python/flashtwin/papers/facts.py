@@ -1,12 +1,14 @@
 """Figures of a workload, declared: the replays that each needs, and its value from these.
 
-A paper's items name facts; `measured` makes all replays that an item needs at once, side by side, and then its facts.
+Facts are computed with: `a - b`, `a / b * 100.0`, `found["key"]`. A figure that is undefined, or computed from one that
+is, is None. `measured` makes all replays that an item needs at once, side by side, and then its facts.
 
     saved(Run("ca-ssd"), Run("rr-ssd"), "response.read.mean_ns")      # by how many percent reads are shorter
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -46,6 +48,23 @@ class Fact:
     #: From the workload, and the runs in their order.
     value: Callable[[Stand, Sequence[PaperRun]], Any]
 
+    def __add__(self, other: Fact) -> Fact:
+        return derived(operator.add, self, other)
+
+    def __sub__(self, other: Fact) -> Fact:
+        return derived(operator.sub, self, other)
+
+    def __truediv__(self, other: Fact | float) -> Fact:
+        if isinstance(other, Fact):
+            return derived(operator.truediv, self, other)
+        return derived(lambda value: value / other, self)
+
+    def __mul__(self, factor: float) -> Fact:
+        return derived(lambda value: value * factor, self)
+
+    def __getitem__(self, key: str) -> Fact:
+        return derived(lambda found: found.get(key), self)
+
 
 def measured(facts: Iterable[Fact], stand: Stand) -> dict[Any, Any]:
     """All facts of one workload."""
@@ -56,17 +75,31 @@ def measured(facts: Iterable[Fact], stand: Stand) -> dict[Any, Any]:
     return {fact: fact.value(stand, [by_run[run] for run in fact.runs]) for fact in facts}
 
 
-def derived(compute: Callable[..., Any], *facts: Fact) -> Fact:
-    """A fact computed from others."""
+def as_list(*facts: Fact) -> Fact:
+    """Several facts as one list, undefined ones among them."""
 
     def value(stand: Stand, runs: Sequence[PaperRun]) -> Any:
         rest, values = list(runs), []
         for fact in facts:
             values.append(fact.value(stand, rest[: len(fact.runs)]))
             rest = rest[len(fact.runs) :]
-        return compute(*values)
+        return values
 
     return Fact(tuple(run for fact in facts for run in fact.runs), value)
+
+
+def derived(compute: Callable[..., Any], *facts: Fact) -> Fact:
+    """A fact computed from others, all of which must be defined."""
+    together = as_list(*facts)
+
+    def value(stand: Stand, runs: Sequence[PaperRun]) -> Any:
+        values = together.value(stand, runs)
+        try:
+            return None if any(one is None for one in values) else compute(*values)
+        except ZeroDivisionError:
+            return None
+
+    return Fact(together.runs, value)
 
 
 def of_runs(compute: Callable[..., Any], *runs: Run) -> Fact:
@@ -90,9 +123,8 @@ def trace_fact(key: str) -> Fact:
     return of_trace(lambda stand: stand.fact(key))
 
 
-def entry(fact: Fact, key: str) -> Fact:
-    """One entry of a fact that has several; None where it is missing."""
-    return derived(lambda found: found.get(key), fact)
+#: The size of the workload as a share of the published one.
+SCALE = of_trace(lambda stand: stand.source.scale)
 
 
 def all_keep_up(*runs: Run) -> Fact:
@@ -100,24 +132,14 @@ def all_keep_up(*runs: Run) -> Fact:
     return of_runs(lambda *done: all(run.keeps_up for run in done), *runs)
 
 
-def total(run: Run, path: str) -> Fact:
-    """A number of a replay's summary."""
-    return of_runs(lambda done: done.get(path), run)
+def total(run: Run, path: str, missing: float | None = None) -> Fact:
+    """A number of a replay's summary; `missing` where the summary has none."""
+    return of_runs(lambda done: missing if (found := done.get(path)) is None else found, run)
 
 
 def saved(baseline: Run, other: Run, path: str) -> Fact:
-    """By how many percent a figure of a replay is smaller than the baseline's; None where either is undefined."""
+    """By how many percent a figure of a replay is smaller than the baseline's."""
     return derived(smaller, total(baseline, path), total(other, path))
-
-
-def part(fact: Fact, whole: Fact) -> Fact:
-    """One figure of another one, in percent."""
-    return derived(share, fact, whole)
-
-
-def minus(one: Fact, other: Fact) -> Fact:
-    """A difference of two figures; None where either is unknown."""
-    return derived(lambda a, b: None if a is None or b is None else a - b, one, other)
 
 
 def smaller(before: float | None, after: float | None) -> float | None:

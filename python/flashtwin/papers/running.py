@@ -7,7 +7,7 @@ import io
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from flashtwin.errors import ArgumentError, FlashtwinError
 from flashtwin.papers import choose, markdown, sensitivity
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Agreement, Claim, judge
-from flashtwin.papers.explanations import why_different
 from flashtwin.papers.facts import measured
-from flashtwin.papers.model import Facts, Item, Paper, PaperWorkload, Scale
+from flashtwin.papers.model import Item, Paper, PaperWorkload, Scale
+from flashtwin.papers.panels import Facts
 from flashtwin.papers.sources import WorkloadSource, find
 from flashtwin.progress import Notify, Progress
 from flashtwin.results import folder, names
@@ -147,7 +147,9 @@ def run(
         if how.on is not None:
             _elsewhere(found, path, how, progress)
         _measure_all(found, path, how, progress)
-        _refuse_nothing(found)
+        if not any(one.facts for one in found):
+            reasons = [reason for one in found for reason in one.failures.values()]
+            raise FlashtwinError((*reasons, "no workload of that name; see `flashtwin reproduce --list`")[0])
         papers = [_paper(paper, items, [one for one in found if one.paper is paper], how) for paper, items in chosen]
         choices = _sensitivity(chosen, found)
         folder.write_json(
@@ -185,13 +187,8 @@ def _elsewhere(found: Sequence[PaperBench], path: Path, how: ReproductionOptions
     Their replays are kept in the folder; the caller, which puts the papers together, finds them there.
     """
     traces = None if how.traces is None else str(how.traces.resolve())
-    tasks = [
-        PaperTask(
-            one.paper.id, one.workload.name, tuple(item.id for item in one.items), str(path.resolve()), traces,
-            how.scale, how.seed, how.period_s,
-        )
-        for one in found
-    ]  # fmt: skip
+    shared = (str(path.resolve()), traces, how.scale, how.seed, how.period_s)
+    tasks = [PaperTask(one.paper.id, one.workload.name, tuple(item.id for item in one.items), *shared) for one in found]
     for done, _ in enumerate(crew.at_work(tasks, 1, how.on), start=1):
         if progress:
             progress("workloads", done, len(found))
@@ -269,7 +266,11 @@ def _measure_all(
     with ThreadPoolExecutor(workers) as pool:
         waiting = {pool.submit(measure, one, path, how, budget // workers, stop, step) for one in benches}
         try:
-            _wait(waiting)
+            while waiting:
+                # Wakes now and then, so that Ctrl-C is seen.
+                finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
         except BaseException:
             stop.set()
             for future in waiting:
@@ -277,22 +278,10 @@ def _measure_all(
             raise
 
 
-def _wait(waiting: set[Future[None]]) -> None:
-    """Waits for all; wakes now and then, so that Ctrl-C is seen; the first error is raised."""
-    while waiting:
-        finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-        for future in finished:
-            future.result()
-
-
 def measure(
-    bench: PaperBench,
-    path: Path,
-    how: ReproductionOptions,
-    threads: int,
-    stop: threading.Event,
+    bench: PaperBench, path: Path, how: ReproductionOptions, threads: int, stop: threading.Event,
     step: Callable[[], None],
-) -> None:
+) -> None:  # fmt: skip
     """All items of one workload, one after another, on one stand."""
     workload = bench.workload
     try:
@@ -324,21 +313,11 @@ def measure(
     bench.replayed = stand.replayed
 
 
-def _refuse_nothing(benches: Sequence[PaperBench]) -> None:
-    if not any(one.facts for one in benches):
-        reasons = [reason for one in benches for reason in one.failures.values()]
-        raise FlashtwinError(reasons[0] if reasons else "no workload of that name; see `flashtwin reproduce --list`")
-
-
 def _paper(
     paper: Paper, items: Sequence[Item], benches: Sequence[PaperBench], how: ReproductionOptions
 ) -> dict[str, Any]:
     return {
-        "id": paper.id,
-        "title": paper.title,
-        "citation": paper.citation,
-        "setting": paper.setting,
-        "seed": how.seed,
+        "id": paper.id, "title": paper.title, "citation": paper.citation, "setting": paper.setting, "seed": how.seed,
         "period_s": how.period_s,
         "workloads": [
             {
@@ -350,72 +329,54 @@ def _paper(
             }
             for one in benches
         ],
-        "items": [_item(paper, item, benches) for item in items],
-    }
+        "items": [_item(item, benches) for item in items],
+    }  # fmt: skip
 
 
 def _sensitivity(chosen: Sequence[tuple[Paper, Sequence[Item]]], benches: Sequence[PaperBench]) -> list[dict[str, Any]]:
     """The effects of the engine's choices in several papers, as one table; a single paper's own item has them."""
-    measured = []
-    for paper, _ in chosen:
-        facts = {
-            one.workload.name: one.facts[sensitivity.ID]
-            for one in benches
-            if one.paper is paper and sensitivity.ID in one.facts
-        }
-        if paper.sensitivity and facts:
-            measured.append((paper.id, paper.sensitivity, facts))
+    plans = [(paper, one) for paper, _ in chosen for one in paper.items if isinstance(one, sensitivity.Sensitivity)]
+    measured = [
+        (paper.id, plan, facts)
+        for paper, plan in plans
+        if (facts := _facts(plan.id, [one for one in benches if one.paper is paper]))
+    ]
     return sensitivity.together(measured) if len(measured) > 1 else []
 
 
-def _item(paper: Paper, item: Item, benches: Sequence[PaperBench]) -> dict[str, Any]:
-    facts = {one.workload.name: one.facts[item.id] for one in benches if item.id in one.facts}
+def _facts(item: str, benches: Sequence[PaperBench]) -> dict[str, Facts]:
+    return {one.workload.name: one.facts[item] for one in benches if item in one.facts}
+
+
+def _item(item: Item, benches: Sequence[PaperBench]) -> dict[str, Any]:
     failures = {one.workload.name: one.failures[item.id] for one in benches if item.id in one.failures}
-    outcome = item.judge(facts)
-    claims = [_with_reason(claim, failures) for claim in outcome.claims]
+    outcome = item.judge(_facts(item.id, benches))
+    claims = [replace(one, why=one.why or failures.get(one.subject, "not part of this run")) for one in outcome.claims]
     found = judge(claims)
     return {
-        "id": item.id,
-        "title": item.title,
-        "place": item.place,
-        "verdict": found.verdict.value,
-        "counts": found.counts,
-        "orders": list(found.orders),
-        "claims": [_claim(claim) for claim in claims],
-        "chart": outcome.chart,
-        "tables": outcome.tables,
-        "notes": outcome.notes,
-        "explanation": why_different(paper.id, item.id) if found.verdict is not Agreement.AGREES else "",
-    }
-
-
-def _with_reason(claim: Claim, failures: Mapping[str, str]) -> Claim:
-    if claim.measured is not None or claim.why:
-        return claim
-    return replace(claim, why=failures.get(claim.subject, "not part of this run"))
+        "id": item.id, "title": item.title, "place": item.place, "verdict": found.verdict.value, "counts": found.counts,
+        "orders": list(found.orders), "claims": [_claim(claim) for claim in claims], "chart": outcome.chart,
+        "tables": outcome.tables, "notes": outcome.notes,
+        "explanation": item.why if found.verdict is not Agreement.AGREES else "",
+    }  # fmt: skip
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
     return {
-        "subject": claim.subject,
-        "quantity": claim.quantity,
-        "published_low": claim.low,
-        "published_high": claim.high,
-        "measured": claim.measured,
-        "unit": claim.unit,
-        "verdict": claim.verdict.value,
+        "subject": claim.subject, "quantity": claim.quantity, "published_low": claim.low, "published_high": claim.high,
+        "measured": claim.measured, "unit": claim.unit, "verdict": claim.verdict.value,
         "why": claim.why if claim.measured is None else "",
-    }
+    }  # fmt: skip
 
 
 def claims_csv(papers: Sequence[Mapping[str, Any]]) -> str:
     """Every claim of every item as one row."""
-    columns = ("subject", "quantity", "published_low", "published_high", "measured", "unit", "verdict", "why")
+    rows = [
+        {"paper": paper["id"], "item": item["id"], "place": item["place"], **claim}
+        for paper in papers for item in paper["items"] for claim in item["claims"]
+    ]  # fmt: skip
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("paper", "item", "place", *columns))
-    for paper in papers:
-        for item in paper["items"]:
-            for claim in item["claims"]:
-                writer.writerow((paper["id"], item["id"], item["place"], *(claim[column] for column in columns)))
+    writer = csv.DictWriter(out, ("paper", "item", "place", *_claim(Claim("", "", 0, 0, 0))), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return out.getvalue()

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flashtwin.papers.bench import Stand, table_of
+from flashtwin.papers.bench import VARIANTS, Stand, table_of
 from flashtwin.papers.markdown import MARKS
-from flashtwin.papers.model import Facts, Outcome, table
+from flashtwin.papers.model import Outcome
+from flashtwin.papers.panels import Facts, table
 from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.traces.trace import Trace
@@ -48,7 +49,9 @@ def measure(stand: Stand) -> dict[str, Facts]:
     variants: dict[str, Facts] = {}
     for cause in CAUSES:
         if cause.variant not in variants:
-            variants[cause.variant] = measured(stand.variant(cause.variant, cause.make, cause.sets))
+            variants[cause.variant] = measured(
+                stand.variant(stand.path / VARIANTS / cause.variant, cause.make, cause.sets)
+            )
     return {cause.id: in_blocks_of(variants[cause.variant], cause.block_pages) for cause in CAUSES}
 
 
