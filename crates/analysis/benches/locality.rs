@@ -1,5 +1,4 @@
-//! Accesses and requests a second of the locality metrics, beside a bare loop with only the unavoidable work. An
-//! argument runs the benches whose name contains it.
+//! The locality metrics beside a bare loop with only the unavoidable work. An argument filters benches by name.
 
 #![allow(clippy::print_stdout)]
 

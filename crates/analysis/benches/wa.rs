@@ -1,11 +1,7 @@
-//! Programmed pages per second of wa-simulator, beside a loop that only keeps the two maps; f_min for
-//! 10 M pages; counting of writes.
+//! Programmed pages per second of wa-simulator, beside a loop that only keeps the two maps; f_min; counting of writes.
 //!
-//! `cargo bench -p flashtwin-analysis --bench wa [-- --only NAME] [--writes N] [--pages N]`
-//!
-//! Blocks of 128 pages, over-provisioning 7 %. Writes are uniform, or Zipf-like: the k-th page is written
-//! about 1 / k as often as the first. Partitions are those of f_min(N) for the writes themselves.
-//! `--only uniform|zipf|f_min`; `--only peer` is for `benches/peer_ftlsim.py`.
+//! `cargo bench -p flashtwin-analysis --bench wa [-- --only uniform|zipf|f_min|peer] [--writes N] [--pages N]`. Blocks
+//! of 128 pages, over-provisioning 7 %. `--only peer` is for `benches/peer_ftlsim.py`.
 
 #![allow(clippy::print_stdout, missing_docs)]
 
@@ -122,8 +118,7 @@ fn counting_speed(name: &str, writes: &[u64], pages: u32) -> Result<()> {
     Ok(())
 }
 
-/// One line: seconds, pages programmed and write amplification of a full SSD under uniform writes, drawn
-/// while the clock runs, as ftlsim draws its own.
+/// One line: seconds, pages programmed and write amplification of a full SSD under uniform writes.
 fn peer(writes: usize) -> Result<()> {
     let pages = 7812 * BLOCK_PAGES;
     let of_page = vec![0; pages as usize];

@@ -25,8 +25,8 @@ const TRIMMED: u32 = u32::MAX - 5;
 /// In page operations.
 pub(crate) const AHEAD: usize = 24;
 
-/// Finds the footprint and the content of every 4 KB page before the trace: that of its first read, if no write
-/// precedes it. Every other page that existed held a nameless content.
+/// Finds the footprint and the content of every 4 KB page before the trace: that of its first read without an earlier
+/// write. Every other page that existed held a nameless content.
 pub(crate) struct PagesBefore {
     sample: Sample,
     /// All pages, or (sampled) those that ever hold a content of the sample.

@@ -3,11 +3,9 @@
 /// Fewest events whose scatter can be told from none.
 const SEEN_MIN: u64 = 10;
 
-/// Standard error of the ratio of two sums, given both sums for each group of items.
-///
-/// Groups are chosen by hash, so they are samples of the same kind: the scatter of a ratio over them shows how far it
-/// would move with other items (W. Cochran, Sampling Techniques, 3rd ed., 6.4; the ratio estimator over equal random
-/// groups). Missing with fewer than two groups that have any of the denominator, and when the numerator (or its
+/// Standard error of the ratio of two sums, given both sums for each group of items. Groups are chosen by hash, so the
+/// scatter of a ratio over them shows how far it would move with other items (W. Cochran, Sampling Techniques, 3rd ed.,
+/// 6.4). Missing with fewer than two groups that have any of the denominator, and when the numerator (or its
 /// complement) was seen fewer than 10 times, because the scatter of so few has no meaning.
 fn of_ratio(groups: &[(u64, u64)]) -> Option<f64> {
     let used = groups.iter().filter(|&&(_, whole)| whole > 0).count() as f64;

@@ -91,9 +91,8 @@ pub(crate) fn pages_can_be_followed(about: &About) -> bool {
     needed <= memory_allowed_bytes(about.requests) as f64
 }
 
-/// Refuses a trace whose characterization would take more memory than it may ([`ErrorCause::TooLarge`]).
-///
-/// Sums tell at once that nearly all traces need less. The others are gone through once more, to count distinct pages.
+/// Refuses a trace whose characterization would take too much memory ([`ErrorCause::TooLarge`]). Sums clear nearly all
+/// traces. The others are gone through once more, to count distinct pages.
 pub(crate) fn check(
     input: &mut (dyn Input + Send),
     options: &Options,

@@ -35,8 +35,8 @@ impl PageTable {
         self.table.is_full()
     }
 
-    /// Appends the number of every page of the `wanted` requests, in order; [`NO_PAGE`] for those that the sample
-    /// leaves out. A number equal to that of pages numbered before it is a page's first appearance.
+    /// Appends the number of every page of the `wanted` requests, in order; [`NO_PAGE`] outside the sample. A number
+    /// equal to that of pages numbered before it is a first appearance.
     pub(crate) fn number(
         &mut self,
         requests: &Requests<'_>,

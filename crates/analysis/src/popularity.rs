@@ -93,8 +93,7 @@ pub(crate) fn concentration_errors(values: &ValueCounts, op: Op) -> [Option<f64>
     [error(|group| group.contents_for_50_percent), error(|group| group.contents_for_80_percent)]
 }
 
-/// The ranks that each of at most `points` points of a curve over so many contents adds. Steps are quadratic, because
-/// the curve bends where contents are popular.
+/// The ranks that each of at most `points` points adds. Steps are quadratic: the curve bends at popular contents.
 pub(crate) fn curve_steps(contents: usize, points: u64) -> impl Iterator<Item = Range<usize>> {
     let (contents, points) = (contents as u128, u128::from(points));
     let ends = (1..=points).map(move |point| (contents * point * point).div_ceil(points * points) as usize);

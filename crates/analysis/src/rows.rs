@@ -8,18 +8,8 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use serde_json::Value;
 
-/// Declares the row of a table: a struct whose fields are the columns, in order. The comments of the struct
-/// and of its fields are the schema's descriptions, from which the manual is made.
-///
-/// ```ignore
-/// rows! {
-///     /// One row a channel.
-///     pub(crate) struct ChannelRow in "channels" {
-///         /// Number, from 0.
-///         channel: u32,
-///     }
-/// }
-/// ```
+/// Declares the row of a table: a struct whose fields are the columns, in order. The comments of the struct and of its
+/// fields are the schema's descriptions, from which the manual is made.
 #[macro_export]
 macro_rules! rows {
     (

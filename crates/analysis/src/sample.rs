@@ -1,7 +1,5 @@
-//! Spatial sampling: some pages and some contents, chosen by hash, with all their accesses.
-//!
-//! A page (or a content) is kept when its hash is below a threshold, so a sampled metric sees whole histories of few
-//! items and not holes in many. C. Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST '15.
+//! Spatial sampling: some pages and some contents, chosen by hash, with all their accesses (SHARDS, FAST '15). So a
+//! sampled metric sees whole histories of few items and not holes in many.
 
 use schemars::JsonSchema;
 use serde::Serialize;

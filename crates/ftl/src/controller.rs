@@ -7,8 +7,7 @@ use crate::ids::{Content, Lpn};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome};
 
-/// Prefetch hints. A trace-driven simulator knows its future, and most of its run time is waiting
-/// for memory. A hint changes no result.
+/// Prefetch hints, because a simulator knows its future and mostly waits for memory. A hint changes no result.
 pub trait Hints {
     /// Whether prefetches differ between reads and writes.
     fn wants_kind(&self) -> bool {
@@ -32,9 +31,8 @@ pub trait Hints {
     /// Prefetches the entries that those tables point to in turn.
     fn prefetch_last(&self, _lpn: Lpn) {}
 
-    /// Prefetches the tables of the page that a write to `address` will probably get; returns that
-    /// page. If the allocation follows the address, writes touch planes in the order of the host's
-    /// addresses, not in turn, and their tables are not in the cache.
+    /// Prefetches the tables of the page that a write to `address` will probably get, and returns it. If allocation
+    /// follows the address, writes touch planes in no order, and their tables are not in the cache.
     fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
         None
     }

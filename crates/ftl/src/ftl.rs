@@ -1,5 +1,4 @@
-//! The controller: page operations in, decisions out. It has one of three mapping schemes; only
-//! this file dispatches on them.
+//! The controller: page operations in, decisions out. Only this file dispatches on the mapping scheme.
 
 use flashtwin_bits::{Loader, Saver, State, StateResult};
 use flashtwin_nand::{Block, Geometry, Plane, Ppn};

@@ -1,8 +1,5 @@
-//! Page operations of the host, common to all mapping schemes.
-//!
-//! They are compiled once for each mapping scheme, and never inlined into their callers: the
-//! processor then fetches the code of one scheme in one piece, not in pieces between those of the
-//! others.
+//! Page operations of the host, common to all mapping schemes. They are compiled once for each scheme and never
+//! inlined, so that the processor fetches one scheme's code in one piece.
 
 use crate::error::FtlResult;
 use crate::flash::Flash;

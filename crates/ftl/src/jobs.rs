@@ -36,8 +36,7 @@ struct Slot<T> {
     ops_left: u32,
 }
 
-/// Jobs under way, up to a limit. Further ones are dropped and counted, so that a device without
-/// idle time does not collect work without end.
+/// Jobs under way, up to a limit, because a device without idle time must not collect work without end.
 pub(crate) struct Jobs<T> {
     slots: Slab<Slot<T>>,
     limit: u32,

@@ -1,10 +1,7 @@
-//! The decisions of a controller: mapping, allocation, garbage collection, replication and
-//! redirection, as a state machine without a clock.
+//! The decisions of a controller: mapping, allocation, garbage collection, replication, redirection, without a clock.
 //!
-//! Give [`Ftl`] a page operation and a view of the chips' loads; it changes its tables
-//! and answers with flash operations. Driven by an event engine it is a simulator,
-//! driven by nothing it counts writes. It keeps no time, draws every random number from
-//! a seeded stream, and does no I/O.
+//! Give [`Ftl`] a page operation and the chips' loads: it changes its tables and answers with flash operations. It
+//! draws every random number from a seeded stream and does no I/O.
 
 mod config;
 mod content;

@@ -4,8 +4,7 @@ use flashtwin_bits::{By, HugeSlice, Id};
 
 use crate::ids::{NONE, link, named};
 
-/// Several lists, each from its oldest member to its newest. An id is in one at most. 8 bytes an id, which are looked
-/// at together.
+/// Several lists, each from its oldest member to its newest. An id is in one at most. 8 bytes an id.
 pub(crate) struct Lists<I> {
     links: By<I, HugeSlice<[u32; 2]>>,
     newest: Vec<u32>,
@@ -41,8 +40,7 @@ impl<I: Id> Lists<I> {
         named(self.newest[list])
     }
 
-    /// The third member from the old end: a caller that takes the oldest one prefetches it, since
-    /// taking the second one, soon, changes it.
+    /// The third oldest member: a caller that takes the oldest prefetches it, since taking the second changes it.
     pub(crate) fn third(&self, list: usize) -> Option<I> {
         let second = named::<I>(self.links[self.oldest(list)?][NEWER])?;
         named(self.links[second][NEWER])

@@ -10,14 +10,11 @@ use crate::ids::Unit;
 pub struct LoadView<'a> {
     /// Load of each chip.
     pub chip: By<Chip, &'a [u32]>,
-    /// Load of each unit that works on its own (chip, die or plane, by the engine's
-    /// concurrency). The units of one chip are neighbours.
+    /// Load of each unit (chip, die or plane, by the engine's concurrency). Units of one chip are neighbours.
     pub unit: By<Unit, &'a [u32]>,
     /// Whether the unit's load decides between places, and not the chip's.
     pub units_decide: bool,
-    /// Time of these loads in nanoseconds from any origin, never decreasing; 0 from a driver
-    /// without a clock. The controller has no clock, and its predictions from loads decay with
-    /// time.
+    /// Time of these loads in ns from any origin, never decreasing; 0 without a clock. Predictions decay with it.
     pub now_ns: u64,
 }
 
@@ -63,9 +60,8 @@ impl<'a> LoadView<'a> {
     }
 }
 
-/// Index of the smallest value, the first one at or after `start` (cyclically) among equals.
-/// Nothing is below 0, so an idle one ends the search: on a device that is not overloaded
-/// the first look is the last.
+/// Index of the smallest value, the first one at or after `start` (cyclically) among equals. An idle one ends the
+/// search, so on a device that is not overloaded the first look is the last.
 #[inline]
 pub(crate) fn lowest_from(values: &[u32], start: usize) -> usize {
     let mut best = start;

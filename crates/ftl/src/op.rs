@@ -49,9 +49,8 @@ pub enum OpKind {
     Erase,
 }
 
-/// A flash operation that the controller orders on its own account (not the host's page
-/// itself). Operations of one plane are to be carried out in the order given; an erase
-/// follows every earlier operation on its block.
+/// A flash operation on the controller's own account (not the host's page itself). Operations of one plane are carried
+/// out in order. An erase follows every earlier operation on its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashOp {
     /// The operation.
@@ -64,10 +63,9 @@ pub struct FlashOp {
     pub cause: Cause,
     /// Ahead of the host: the plane is about to run out of free blocks.
     pub urgent: bool,
-    /// The background job that it is part of, [`NO_JOB`] or [`IDLE_STEP`]. Work of a job waits
-    /// until its unit is idle, and the controller hears of its end
-    /// ([`crate::Controller::job_done`]). If a block was erased before a job's read of it, the read
-    /// is void: it takes no time, but its end is reported all the same.
+    /// The background job that it is part of, [`NO_JOB`] or [`IDLE_STEP`]. Work of a job waits until its unit is idle,
+    /// and the controller hears of its end ([`crate::Controller::job_done`]). A job's read of a block erased before it
+    /// is void: it takes no time, but its end is reported.
     pub job: u32,
 }
 
@@ -96,11 +94,9 @@ pub const IDLE_STEP: u32 = u32::MAX - 1;
 pub struct ReadTarget {
     /// The page that holds the content.
     pub ppn: Ppn,
-    /// The plane that serves the read; not that of `ppn` only where a system pretends
-    /// that every chip holds everything.
+    /// The plane that serves the read: that of `ppn`, unless a system pretends that every chip holds everything.
     pub plane: Plane,
-    /// Whether another, less loaded place than the home copy's serves it: another chip, or (only
-    /// for duplicate pages, which may share a chip) another unit of it.
+    /// Whether a less loaded place than the home copy's serves it: another chip or, for duplicates, another unit.
     pub redirected: bool,
 }
 
@@ -117,8 +113,7 @@ pub enum ReadOutcome {
         new_value: bool,
         /// The content has replicas.
         replicated: bool,
-        /// A name for the data: two reads under way with equal names ask for the same data, so that
-        /// one may take the other's result.
+        /// A name for the data: two reads under way with equal names may share a result, because the data are the same.
         data: u64,
     },
 }

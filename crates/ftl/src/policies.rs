@@ -1,8 +1,7 @@
 //! The table of a family of policies: one row a policy, from which the rest follows.
 
-/// Declares the policies of a family. A row is the comment for the manual, the name (in kebab case
-/// in configurations), and the expression that builds the policy. A family whose owner reads the
-/// name itself has rows of names alone.
+/// Declares the policies of a family. A row has the manual's comment, the name (in kebab case in configurations), and
+/// the expression that builds the policy, unless the owner reads the name itself.
 macro_rules! policies {
     (
         $(#[$about:meta])*

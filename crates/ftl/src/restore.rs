@@ -1,12 +1,8 @@
 //! A controller that continues another one's work: its tables rebuilt from the flash contents.
 //!
-//! For a drive of real bytes, which finds its durable state after a start: blocks erased, open or
-//! full; the contents of pages; and the logical pages that point to them. All tables that must be
-//! right follow from these.
-//!
-//! State that only guides decisions begins anew: popularity and classes of pages read, the choice
-//! of fingerprints in a limited store, duplicate pages (found again as pages are written), turns of
-//! allocation, the partitions' statistics, and all counters but erases.
+//! For a drive of real bytes, which finds blocks, pages and their logical pages after a start. State that only guides
+//! decisions begins anew: popularity and classes, a limited store's fingerprints, duplicate pages, turns of allocation,
+//! the partitions' statistics, and all counters but erases.
 
 use flashtwin_nand::{Block, Plane, Ppn};
 use thiserror::Error;

@@ -31,20 +31,3 @@ impl Rng {
 }
 
 flashtwin_bits::state!(Rng { numbers });
-
-#[cfg(test)]
-mod tests {
-    use super::Rng;
-
-    #[test]
-    fn streams_differ_and_bounds_hold() {
-        let mut a = Rng::stream(1, "placement");
-        let mut b = Rng::stream(1, "ageing");
-        assert_ne!(a.next_u64(), b.next_u64());
-        let mut seen = [0u32; 7];
-        for _ in 0..70_000 {
-            seen[a.below(7) as usize] += 1;
-        }
-        assert!(seen.iter().all(|&n| (9_500..10_500).contains(&n)), "{seen:?}");
-    }
-}

@@ -1,5 +1,4 @@
-//! Tables cross the border once, without a copy, through the Arrow PyCapsule interface:
-//! PyArrow, Polars, pandas and DuckDB all read an object that has `__arrow_c_stream__`.
+//! Tables cross the border once, without a copy, through the Arrow PyCapsule interface.
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
@@ -47,8 +46,7 @@ impl Table {
     }
 }
 
-/// Wraps a reader of record batches as the capsule that the interface prescribes. The stream
-/// releases itself when the capsule is dropped unread.
+/// Wraps a reader of record batches as a capsule, whose stream releases itself when it is dropped unread.
 pub(crate) fn capsule<'py>(
     py: Python<'py>,
     reader: Box<dyn RecordBatchReader + Send>,

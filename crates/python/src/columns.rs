@@ -1,5 +1,4 @@
-//! A trace as Arrow columns, the same as in its canonical Parquet file. Batches are made when they
-//! are asked for, so that only one of them stands beside the trace in memory.
+//! A trace as Arrow columns, as in its canonical Parquet file. Batches are made when they are asked for.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,8 +50,7 @@ fn columns(trace: &Trace, rows: Range<usize>) -> Vec<ArrayRef> {
 fn contents(run: &Requests<'_>) -> ListArray {
     let starts = run.content_start;
     let Some(&first) = starts.first() else { return ListArray::new_null(item(), run.len()) };
-    // A batch has at most 2^18 requests of at most 2^20 contents each; beyond 2^31 of them together
-    // (8 TiB asked for in one batch) the offsets would not fit, which no trace reaches.
+    // A batch is far below 2^31 contents: these would be 8 TiB asked for in one batch.
     let offsets: Vec<i32> = starts.iter().map(|&start| (start - first) as i32).collect();
     let valid: Vec<bool> = starts.windows(2).map(|pair| pair[0] != pair[1]).collect();
     ListArray::new(

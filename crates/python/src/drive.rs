@@ -21,8 +21,7 @@ fn failed(error: DriveError) -> PyErr {
     }
 }
 
-/// Works on an image on a thread of its own, while Ctrl-C is heard: a large image takes long. On
-/// Ctrl-C the work is abandoned, which harms no image.
+/// Works on an image on a thread of its own, while Ctrl-C is heard, which abandons the work and harms no image.
 fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> PyResult<T> + Send + 'static,

@@ -1,6 +1,5 @@
-//! The one door into the core. Work runs on threads of its own with the GIL released. The calling
-//! thread wakes 20 times a second to check for Ctrl-C and to report progress; if either asks for
-//! it, the thread cancels the work and waits for its end.
+//! The one door into the core. Work runs on threads of its own with the GIL released. The calling thread wakes 20 times
+//! a second for Ctrl-C and progress. If either asks for it, it cancels the work and waits for its end.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -67,14 +66,12 @@ impl flashtwin_trace::Progress for Job<'_> {
 pub(crate) enum Patience {
     /// Wait: it checks its `Progress` often and must not leave half a file behind.
     Unlimited,
-    /// Abandon it after a moment: it may hang in a read from a pipe without a writer, or ignore its
-    /// `Progress` and write no files.
+    /// Abandon it after a moment: it may hang in a read from a pipe without a writer, and writes no files.
     Brief,
 }
 
-/// Runs `work` with the GIL released and returns its result. `look_up` is called with the GIL about
-/// every 50 ms and once after the work has ended. An error from it, or Ctrl-C, cancels the work and
-/// is raised once the work has stopped.
+/// Runs `work` with the GIL released and returns its result. `look_up` is called with the GIL about every 50 ms and
+/// once after the end. An error from it, or Ctrl-C, cancels the work and is raised once the work has stopped.
 pub(crate) fn enter<T: Send + 'static>(
     py: Python<'_>,
     control: &Arc<Control>,
@@ -153,8 +150,7 @@ fn wait_for<T: Send>(
     Err(interrupted)
 }
 
-/// Calls into the core that are under way; while there are any, a panic is kept for the exception
-/// that will be raised instead of being printed.
+/// Calls into the core that are under way: while there are any, panics become exceptions instead of being printed.
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 

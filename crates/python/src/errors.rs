@@ -1,6 +1,5 @@
-//! The one place where errors of the core become Python exceptions. Messages pass unchanged: the
-//! crates below already give fault, place and cure. The exceptions themselves are written in
-//! Python, so that they exist without the core, too; see `python/flashtwin/errors.py`.
+//! The one place where errors of the core become the exceptions of `python/flashtwin/errors.py`. Messages are
+//! unchanged.
 
 use pyo3::import_exception;
 use pyo3::prelude::*;

@@ -1,7 +1,5 @@
-//! The bindings: `flashtwin._core`, what Python sees of the core.
-//!
-//! Thin on purpose: types, errors, the GIL and Ctrl-C. Traces, systems and results are computed in the crates below, and
-//! their user interface is in `python/flashtwin`. Bulk data crosses as Arrow tables, everything else as JSON text.
+//! The bindings: `flashtwin._core`, what Python sees of the core. Thin on purpose: types, errors, the GIL and Ctrl-C.
+//! Bulk data crosses as Arrow tables, everything else as JSON text.
 
 mod arrow;
 mod characterize;

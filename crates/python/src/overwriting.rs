@@ -25,8 +25,7 @@ impl Overwriting {
         Ok(Self { drive: Arc::new(Mutex::new(drive)) })
     }
 
-    /// Writes pages in this order, given as native 32-bit numbers. Returns the pages written by the
-    /// host, the pages programmed, the pages read by collection, and the blocks erased.
+    /// Writes pages in this order. Returns pages written, pages programmed, pages read by collection, blocks erased.
     fn write(&self, py: Python<'_>, pages: &[u8]) -> PyResult<(u64, u64, u64, u64)> {
         let (numbers, rest) = pages.as_chunks::<4>();
         if !rest.is_empty() {

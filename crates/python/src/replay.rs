@@ -57,24 +57,16 @@ impl RunResult {
     }
 }
 
-/// Replays a trace on several systems at once; results come in the order of the systems.
+/// Replays a trace on several systems at once; results come in the order of the systems. The first failure stops the
+/// rest.
 ///
-/// `progress(index, done, total)` is called for every unfinished run about 20 times a second,
-/// `finished(index, result)` once for each run soon after it has ended. The first failure stops the
-/// other runs.
-///
-/// `requests` asks for the table of every request: one entry a system, the file for it, or none for
-/// memory.
-///
-/// `aged` configures the store of aged drives: the folder, the id of the core, the least seconds of
-/// ageing for a drive worth keeping, and the most bytes of all. `noted(text)` is called for each
-/// drive that could not be used or kept.
-///
-/// With `informed`, an idle thread computes the numbers of a trace in memory, which the caller will
-/// need.
-///
-/// `timelines` asks for timelines: one entry a system, with the file and the window in nanoseconds:
-/// events must end after the first number and begin before the second (none: the end of the run).
+/// * `progress(index, done, total)` is called for every unfinished run about 20 times a second, `finished(index,
+///   result)` once for each run soon after it has ended.
+/// * `requests`: one entry a system, the file for the table of every request, or none for memory.
+/// * `aged`: the store of aged drives: folder, id of the core, least seconds of ageing worth keeping, most bytes of
+///   all. `noted(text)` is called for each drive that could not be used or kept.
+/// * `informed`: an idle thread computes the numbers of a trace in memory, which the caller will need.
+/// * `timelines`: one entry a system: the file, and the window in nanoseconds (none: to the end of the run).
 #[pyfunction]
 #[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None, aged=None, noted=None, informed=false, timelines=None))]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
@@ -233,8 +225,7 @@ impl Done {
     }
 }
 
-/// Runs all jobs, then the side work, on at most `threads` threads (0: one for each core); the
-/// first failure stops the rest.
+/// Runs all jobs, then the side work, on at most `threads` threads (0: one a core); the first failure stops the rest.
 fn run_all(
     jobs: &[Job],
     aside: Option<&InfoWanted>,

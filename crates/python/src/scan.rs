@@ -172,8 +172,7 @@ impl Scan {
     }
 }
 
-/// Bytes of memory for reading a trace whole and replaying it, estimated from its beginning, and
-/// free bytes, if the system reports them.
+/// Bytes of memory for reading a trace whole and replaying it, and free bytes, if the system reports them.
 #[pyfunction]
 pub(crate) fn memory_in_whole(
     py: Python<'_>,

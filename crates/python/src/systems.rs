@@ -35,8 +35,7 @@ pub(crate) fn config_schema() -> String {
     flashtwin_sim::schema().to_string()
 }
 
-/// Properties of every configuration key, as JSON text: a list of `name`, `when`, `moves`,
-/// `design`, `label`.
+/// Properties of every configuration key, as JSON text.
 #[pyfunction]
 pub(crate) fn config_keys() -> String {
     let keys = flashtwin_sim::keys().iter().map(|key| {
@@ -56,8 +55,7 @@ pub(crate) fn config_meaning(config: &str) -> PyResult<(Vec<&'static str>, Vec<&
     Ok((keys.filter(|key| flashtwin_sim::matters(key, &config)).collect(), flashtwin_sim::traits(&config)))
 }
 
-/// JSON schema of everything that is written, as text: of a `run` and of a `characterization` the summary and a row of
-/// each table, of a `trace` its `info` and a row of each table.
+/// JSON schema of everything that is written, as text: summaries and rows of tables, by kind of result.
 #[pyfunction]
 pub(crate) fn results_schema() -> String {
     let schema = serde_json::json!({
@@ -93,8 +91,7 @@ impl Resolved {
         self.resolved.capacity_pages()
     }
 
-    /// The logical pages that a trace touches, and the fewest blocks a plane for which they fill at
-    /// most `fill` of the device's capacity.
+    /// The logical pages that a trace touches, and the fewest blocks a plane of which they fill at most `fill`.
     fn filled_by(&self, py: Python<'_>, trace: Replayed<'_>, fill: f64) -> PyResult<(u32, u32)> {
         let pages = trace.cut(py, &self.resolved)?.source().outline().footprint_pages();
         let blocks = self.resolved.blocks_filled_by(u64::from(pages), fill);

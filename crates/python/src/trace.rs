@@ -120,8 +120,7 @@ impl Trace {
         characterize::in_memory(py, Arc::clone(&self.trace), options_json, progress)
     }
 
-    /// The share `rate` of its 4 KB pages (`by` is `address`) or contents (`content`), chosen by hash,
-    /// with all that happens to them.
+    /// The share `rate` of its 4 KB pages (`by` is `address`) or contents (`content`), chosen by hash.
     fn sample(&self, py: Python<'_>, rate: f64, seed: u64, by: &str) -> PyResult<Self> {
         let by: SampleBy = by.parse().map_err(errors::trace)?;
         let trace = Arc::clone(&self.trace);
@@ -241,8 +240,7 @@ pub(crate) fn watched<T: Send + 'static>(
     enter::watched(py, progress, patience, work)?.map_err(errors::trace)
 }
 
-/// Truncates an interrupted recording to its last whole row group. Returns the number of rows, and
-/// of bytes cut off.
+/// Truncates an interrupted recording to its last whole row group. Returns rows, and bytes cut off.
 #[pyfunction]
 pub(crate) fn recover_recording(py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64)> {
     py.detach(|| flashtwin_trace::recover_recording(&path)).map_err(errors::trace)

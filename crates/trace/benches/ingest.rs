@@ -1,6 +1,4 @@
-//! How fast traces are read: lines and rows a second, beside the bare loop that only finds newlines.
-//!
-//! `cargo bench -p flashtwin-trace` reads traces made here; further arguments are trace files.
+//! How fast traces are read, beside the bare loop that only finds newlines. Arguments are further trace files.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,6 +1,4 @@
-//! How fast traces are made: requests a second, beside the bare loop that only draws random numbers.
-//!
-//! `cargo bench -p flashtwin-trace --bench synthesize` takes a few recipes; further arguments name others.
+//! How fast traces are made, beside the bare loop that only draws random numbers. Arguments name recipes.
 
 #![allow(clippy::print_stdout)]
 

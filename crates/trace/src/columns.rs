@@ -11,9 +11,8 @@ use crate::request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
 use crate::requests::Requests;
 use crate::volumes::Appearance;
 
-/// The columns of a trace as anyone may bring them; see the fields of [`crate::Trace`].
-///
-/// Unlike there, times may start anywhere, volumes need not be dense and content ids may be any numbers.
+/// The columns of a trace as anyone may bring them; see [`crate::Trace`]. Here times may start anywhere, and volumes
+/// and content ids may be any numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Columns {
@@ -273,7 +272,6 @@ pub(crate) fn check_digests(name: &str, columns: &Columns) -> Result<(), TraceEr
     }
 }
 
-/// Sorts by time, stably.
 pub(crate) fn sort_by_time(columns: &mut Columns) {
     let mut order: Vec<usize> = (0..columns.time_ns.len()).collect();
     order.sort_by_key(|&row| columns.time_ns[row]);

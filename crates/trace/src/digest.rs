@@ -7,11 +7,8 @@ use crate::holes::Holes;
 use crate::requests::Requests;
 use crate::volumes::Appearance;
 
-/// The digests behind content ids: id -> 16 bytes.
-///
-/// An MD5 is kept as it is. Anything longer (the eight MD5s that make a page of the FIU homes
-/// traces, a SHA-1) is kept as its 128-bit XXH3: only identity matters, and among 10^9 contents two
-/// share such a hash with a probability below 10^-20.
+/// The digests behind content ids: id -> 16 bytes. An MD5 is kept as it is. Anything longer is kept as its 128-bit
+/// XXH3, because only identity matters: among 10^9 contents two share such a hash with a probability below 10^-20.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Digests {
     pub(crate) bytes: Vec<[u8; 16]>,
@@ -52,8 +49,7 @@ pub(crate) fn fold(digest: &[u8]) -> [u8; 16] {
     }
 }
 
-/// Digests of 4,096 bytes of zeroes as recorders make them, in hex: MD5, SHA-1 and SHA-256, and the MD5 of a sector
-/// of zeroes, of which FIU's homes traces have eight.
+/// Digests of 4,096 bytes of zeroes as recorders make them: MD5, SHA-1, SHA-256, and the MD5 of a zero sector.
 const OF_ZEROES: [(&str, usize); 4] = [
     ("620f0b67a91f7f74151bc5be745b7110", 1),
     ("1ceaf73df40e531df3bfb26b4fb7cd95fb7bff1d", 1),
@@ -70,10 +66,9 @@ pub(crate) fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| u8::from_str_radix(hex.get(2 * pair..2 * pair + 2)?, 16).ok()).collect()
 }
 
-/// The digest of a trace, fed with runs of its requests in order.
-///
-/// Every column has a hasher of its own, so how the trace is cut into runs does not matter. Volumes
-/// enter by order of first appearance, which is known without the rest of the trace.
+/// The digest of a trace, fed with runs of its requests in order. Every column has a hasher of its own, so how the
+/// trace is cut does not matter. Volumes enter by order of first appearance, which is known without the rest of the
+/// trace.
 pub(crate) struct TraceHasher {
     chunk_bytes: u32,
     requests: u64,

@@ -14,11 +14,8 @@ use crate::volumes::Volumes;
 pub(crate) const ROWS_AT_A_TIME: usize = 1 << 18;
 
 pub(crate) trait Feed: Send {
-    /// The next requests in file order: about `rows` of them or more, fewer only at the end. Volumes
-    /// are indices into [`Feed::volumes`].
-    ///
-    /// # Errors
-    /// Also when the input ends without any request at all.
+    /// The next requests in file order: about `rows` or more, fewer only at the end. Volumes are indices into
+    /// [`Feed::volumes`]. An input without any request is an error.
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError>;
 
     fn ended(&self) -> bool;

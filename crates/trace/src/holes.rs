@@ -1,9 +1,6 @@
-//! Holes: bytes known to be unwritten when a trace begins.
-//!
-//! A recorder can ask its target which bytes were never written or were trimmed (`SEEK_HOLE`, an
-//! NBD server's block status). A drive has no page for them: a read of such an address is answered
-//! without flash. A trace alone cannot show holes: a page that is read before it is written may
-//! have been written long ago.
+//! Holes: bytes known to be unwritten when a trace begins. A recorder can ask its target (`SEEK_HOLE`, an NBD server's
+//! block status). A drive has no page for them, so a read is answered without flash. A trace alone cannot show holes: a
+//! page that is read before it is written may have been written long ago.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -9,8 +9,7 @@ use crate::options::OpenOptions;
 use crate::progress::Progress;
 use crate::stream::TraceStream;
 
-/// Bytes that work on a request takes while a trace is read whole, cut into pages and replayed, beside its pages:
-/// its columns, twice while they grow, and how it lies on pages.
+/// Bytes for a request while a trace is read whole, cut and replayed: its columns, twice while they grow, and more.
 const WHOLE_REQUEST_BYTES: u64 = 100;
 /// The same for each 4 KB that a request touches: contents, page numbers and contents of pages.
 const WHOLE_PAGE_BYTES: u64 = 24;
@@ -21,12 +20,8 @@ const MOST_TIMES_COMPRESSED: u64 = 1 << 12;
 /// Batches of a stream by which the whole is judged: half a million requests.
 const BATCHES_LOOKED_AT: usize = 8;
 
-/// Bytes of memory for reading a trace whole and replaying it, without the tables of a system:
-/// estimated from its first requests and the size of the file. 0 for sources that cannot be read
-/// twice (such as standard input) and for files too small to matter at any compression.
-///
-/// # Errors
-/// As [`TraceStream::open`].
+/// Bytes of memory for reading a trace whole and replaying it, without the tables of a system: estimated from its first
+/// requests and the size of the file. 0 for sources that cannot be read twice and for files too small to matter.
 pub fn memory_in_whole(
     source: &Source,
     options: &OpenOptions,

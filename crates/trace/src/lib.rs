@@ -1,10 +1,8 @@
 //! The host's requests: traces, readers, canonical Parquet, contents.
 //!
-//! [`Trace::open`] reads any supported format, recognised by its content, from a file or standard
-//! input, plain or compressed. A [`Trace`] is columns: one entry a request; [`TraceStream`] goes through
-//! one that is larger than memory. [`PageTrace::build`] cuts a trace into page operations for one page
-//! size and interns logical pages and contents to dense 32-bit ids, which is the form every system
-//! replays.
+//! [`Trace::open`] reads any supported format, recognised by its content. A [`Trace`] is columns: one entry a request.
+//! [`TraceStream`] goes through one that is larger than memory. [`PageTrace::build`] cuts a trace into page operations,
+//! with dense 32-bit ids for logical pages and contents: the form that every system replays.
 
 mod columns;
 mod digest;

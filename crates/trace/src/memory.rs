@@ -8,9 +8,8 @@ const LEAST_BYTES: u64 = 1 << 30;
 /// Memory that a request may add: distinct pages of a mebibyte in sectors of 512 bytes are far below.
 const REQUEST_BYTES: u64 = 64 << 10;
 
-/// Bytes of memory that work on `requests` requests may take: a gibibyte, or 64 KiB a request if
-/// that is more, and never more than the machine has free. This stops a few lines of text that ask
-/// for terabytes.
+/// Bytes of memory that work on `requests` requests may take: a gibibyte, or 64 KiB a request if that is more, and
+/// never more than the machine has free. This stops a few lines of text that ask for terabytes.
 pub fn memory_allowed_bytes(requests: u64) -> u64 {
     allowed_bytes(requests, available_bytes())
 }
@@ -20,8 +19,7 @@ fn allowed_bytes(requests: u64, available_bytes: Option<u64>) -> u64 {
     by_requests.min(available_bytes.unwrap_or(u64::MAX))
 }
 
-/// Memory that this process can still have without swapping, by the machine, its control group (a container) and its own
-/// limits; `None` where the system does not say.
+/// Memory that this process can still have without swapping, by machine, control group and own limits, if it is known.
 pub fn memory_available_bytes() -> Option<u64> {
     available_bytes()
 }
@@ -38,8 +36,7 @@ const MARGIN_BYTES: u64 = 64 << 20;
 /// Growth below this is not checked: asking for the free memory costs system calls.
 const ASKED_FROM_BYTES: u64 = 4 << 20;
 
-/// Stops reading if the next requests outgrow the free memory: `(held, more)` bytes, at `requests` so far. A few
-/// compressed bytes may expand to many lines.
+/// Stops reading if the next requests outgrow the free memory: `(held, more)` bytes, at `requests` so far.
 pub(crate) fn check_growth(name: &str, requests: usize, (held, more): (u64, u64)) -> Result<(), TraceError> {
     if more < ASKED_FROM_BYTES {
         return Ok(());

@@ -29,10 +29,7 @@ pub(crate) fn open(
 }
 
 impl Trace {
-    /// Reads a trace.
-    ///
-    /// # Errors
-    /// Names the place (for example `mail.csv:12:39`: line and column), the expected text and the
+    /// Reads a trace. An error names the place (for example `mail.csv:12:39`: line and column), the expected text, the
     /// cure.
     pub fn open(
         source: &Source,

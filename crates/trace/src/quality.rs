@@ -54,8 +54,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Adds requests, by their columns. The sizes of trims do not count: making a file system trims
-    /// all of a drive at once.
+    /// Adds requests. The sizes of trims do not count: making a file system trims all of a drive at once.
     pub(crate) fn add(&mut self, time_ns: &[i64], op: &[Op], offset_bytes: &[u64], length_bytes: &[u32]) {
         self.requests += time_ns.len() as u64;
         let gap = time_ns.first().map_or(0, |first| first - self.duration_ns);

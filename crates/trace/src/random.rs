@@ -42,20 +42,3 @@ impl Random {
         ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_numbers_below_a_limit_come_equally_often() {
-        let mut random = Random::new(1, 2);
-        let mut counts = [0u32; 7];
-        for _ in 0..70_000 {
-            counts[random.below(7) as usize] += 1;
-        }
-        // Chi-square with 6 degrees of freedom: 22.46 is exceeded once in a thousand seeds.
-        let square: f64 = counts.iter().map(|&count| (f64::from(count) - 10_000.0).powi(2) / 10_000.0).sum();
-        assert!(square < 22.46, "{counts:?}");
-    }
-}

@@ -16,8 +16,7 @@ pub enum Op {
     Write = 1,
     /// The host no longer needs the data (TRIM, UNMAP, deallocate).
     Trim = 2,
-    /// Asks for an answer when earlier writes survive a power cut (NVMe Flush, FLUSH CACHE,
-    /// SYNCHRONIZE CACHE, fsync of a raw device). It addresses no bytes.
+    /// Asks for an answer when earlier writes survive a power cut (NVMe Flush, fsync). It addresses no bytes.
     Flush = 3,
 }
 

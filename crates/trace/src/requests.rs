@@ -6,10 +6,8 @@ use crate::flags;
 use crate::holes::Holes;
 use crate::request::Op;
 
-/// Consecutive requests of a trace as columns; the fields are those of [`crate::Trace`].
-///
-/// A trace in memory is cut into such runs without copying, a streamed one is read run by run, so a
-/// metric that takes runs works on traces larger than memory.
+/// Consecutive requests of a trace as columns; the fields are those of [`crate::Trace`]. A streamed trace is read run
+/// by run, so a metric that takes runs works on traces larger than memory.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Requests<'a> {
@@ -74,10 +72,8 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// First byte of request `index` and the byte behind its last one, on its volume; the same of a flush.
-    ///
-    /// Requests with contents are moved down to the grid of contents when pages are made of whole
-    /// chunks; see [`crate::PageTrace`] for why.
+    /// First byte of request `index` and the byte behind its last one; the same of a flush. Requests with contents are
+    /// moved down to the grid of contents when pages are made of whole chunks; see [`crate::PageTrace`].
     #[inline]
     pub fn extent(&self, index: usize, page_bytes: u32) -> (u64, u64) {
         let offset = self.offset_bytes[index];

@@ -16,8 +16,7 @@ use flashtwin_bits::mix;
 pub enum SampleBy {
     /// Its volume and address: all requests of a page stay, or none.
     Address,
-    /// Its content: all reads and writes of a content stay, or none. Operations without a content
-    /// go.
+    /// Its content: all reads and writes of a content stay, or none. Operations without a content go.
     Content,
 }
 
@@ -43,16 +42,13 @@ const PART_BYTES: u64 = 80;
 const PAGE_BYTES: u64 = CHUNK_BYTES as u64;
 
 impl Trace {
-    /// A spatial sample: the pages of 4,096 bytes whose hashed address (or content) is below a threshold,
-    /// so that about `rate` of them stay, with everything that happens to them (SHARDS, FAST '15).
-    ///
-    /// A request is cut into the runs of its pages that stay, at its time, with their contents. A flush stays if
-    /// something that its volume was written has stayed since the flush before. Equal seeds choose equal pages, and those
-    /// of a lower rate are among those of a higher one.
+    /// A spatial sample: the pages of 4,096 bytes whose hashed address (or content) is below a threshold, so that about
+    /// `rate` of them stay, with everything that happens to them (SHARDS, FAST '15). A request is cut into the runs of
+    /// its pages that stay. A flush stays if something written to its volume has stayed since the flush before. Equal
+    /// seeds choose equal pages, and those of a lower rate are among those of a higher one.
     ///
     /// # Errors
-    /// A rate that is not above 0 and at most 1, a choice by content in a trace without any, and a
-    /// sample without a request.
+    /// A rate that is not above 0 and at most 1, a choice by content in a trace without any, and an empty sample.
     pub fn sample(&self, rate: f64, seed: u64, by: SampleBy) -> Result<Trace, TraceError> {
         if !(rate > 0.0 && rate <= 1.0) {
             let (what, cure) = (format!("{rate} is not a share of pages"), "use a number above 0, up to 1");

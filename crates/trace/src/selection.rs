@@ -15,10 +15,8 @@ use crate::volumes::Volumes;
 const LISTED: usize = 20;
 
 impl Trace {
-    /// The requests that arrive from `span_ns.start` on and before `span_ns.end`, by the trace's
-    /// clock, as a trace of its own, the first at 0. Earlier page contents are not part of it, but
-    /// pages trimmed before and not written since are known to be holes. Irregularities are those
-    /// of the whole file.
+    /// The requests that arrive from `span_ns.start` on and before `span_ns.end`, as a trace of its own, the first at
+    /// 0. Pages trimmed before and not written since are known to be holes. Irregularities are those of the whole file.
     ///
     /// # Errors
     /// [`ErrorCause::Argument`] when no request lies there.
@@ -38,8 +36,8 @@ impl Trace {
         Ok(self.part(&span_name(&self.name, span_ns), columns, volumes))
     }
 
-    /// The requests of one volume as a trace of its own, the first at 0, as if the file held no
-    /// others (SWC 2.2). Irregularities are those of the whole file.
+    /// The requests of one volume as a trace of its own, the first at 0, as if the file held no others (SWC 2.2).
+    /// Irregularities are those of the whole file.
     ///
     /// # Errors
     /// [`ErrorCause::Argument`] when no volume has this name.

@@ -22,15 +22,9 @@ const BATCH_REQUESTS: usize = 1 << 16;
 
 /// Goes through a trace in order of time, in memory that does not grow with its requests.
 ///
-/// The batches, one behind another, are the trace that [`Trace::open`] reads, with the same times,
-/// contents and counters, except that volumes are numbered by order of first appearance and digests
-/// of contents are not kept.
-///
-/// Memory holds every distinct digest of a content (about 40 bytes each), the requests of the
-/// sorting window, and two batches. A Parquet file that is itself compressed is held as a whole:
-/// decompress it first.
-///
-/// To go through a trace again, open it again.
+/// The batches, one behind another, are the trace that [`Trace::open`] reads, except that volumes are numbered by order
+/// of first appearance and digests of contents are not kept. Memory holds every distinct digest (about 40 bytes each),
+/// the requests of the sorting window, and two batches; a compressed Parquet file as a whole.
 pub struct TraceStream {
     name: String,
     format: Format,
@@ -55,11 +49,8 @@ pub struct TraceStream {
 }
 
 impl TraceStream {
-    /// Opens a trace and reads its first requests.
-    ///
-    /// # Errors
-    /// As [`Trace::open`], as far as the beginning shows it; the rest comes from [`TraceStream::next`].
-    /// Standard input is refused, for it can be read only once.
+    /// Opens a trace and reads its first requests. Fails as [`Trace::open`], as far as the beginning shows it. Standard
+    /// input is refused, for it can be read only once.
     pub fn open(
         source: &Source,
         options: &OpenOptions,
@@ -105,13 +96,9 @@ impl TraceStream {
         )
     }
 
-    /// The next requests, at least one; `None` at the end and after an error.
-    ///
-    /// Content ids and volume numbers hold for the whole trace. Digests are empty, `quality` is that of
-    /// nothing, and `volume_names` are those met so far.
-    ///
-    /// # Errors
-    /// As [`Trace::open`].
+    /// The next requests, at least one; `None` at the end and after an error. Fails as [`Trace::open`]. Content ids and
+    /// volume numbers hold for the whole trace. Digests and `quality` are empty, and `volume_names` are those met so
+    /// far.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self, progress: &dyn Progress) -> Result<Option<Trace>, TraceError> {
         match self.first.take() {
@@ -120,10 +107,7 @@ impl TraceStream {
         }
     }
 
-    /// How many of the requests to come address each volume, by their names; the stream is at its end then.
-    ///
-    /// # Errors
-    /// As [`TraceStream::next`].
+    /// How many of the requests to come address each volume, by name; the stream is at its end then.
     pub fn requests_by_volume(&mut self, progress: &dyn Progress) -> Result<Vec<(String, u64)>, TraceError> {
         let mut requests: Vec<u64> = Vec::new();
         while let Some(batch) = self.next(progress)? {
@@ -148,8 +132,7 @@ impl TraceStream {
         self.format
     }
 
-    /// Names of the volumes met so far, by their numbers. After the last batch, the volumes without
-    /// any request follow the others.
+    /// Names of the volumes met so far, by number. After the last batch, volumes without any request follow.
     pub fn volume_names(&self) -> &[String] {
         &self.volume_names
     }

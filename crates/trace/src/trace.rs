@@ -32,8 +32,8 @@ pub struct Trace {
     pub offset_bytes: Vec<u64>,
     /// Bytes addressed; never 0.
     pub length_bytes: Vec<u32>,
-    /// Request `i` has the contents `content[content_start[i]..content_start[i + 1]]`. A request
-    /// carries either none or one for each `chunk_bytes` it begins. Empty without any content.
+    /// Request `i` has the contents `content[content_start[i]..content_start[i + 1]]`: none, or one for each
+    /// `chunk_bytes`.
     pub content_start: Vec<u64>,
     /// Content ids, dense in order of first appearance; [`NO_CONTENT`] where one is unknown.
     pub content: Vec<u32>,
@@ -41,9 +41,7 @@ pub struct Trace {
     pub chunk_bytes: u32,
     /// Digest of each content id; may be empty although there is content.
     pub digests: Digests,
-    /// Rare properties of requests, as bits of [`crate::flags`]: forced unit access, and the
-    /// submission queue. The column ends with the last request that has any; it is empty if none
-    /// has.
+    /// Rare properties of requests, as bits of [`crate::flags`]. The column ends with the last request that has any.
     pub flags: Vec<u8>,
     /// Bytes that are known to hold nothing when the trace begins, by volume number.
     pub holes: Arc<Holes>,
@@ -110,8 +108,7 @@ impl Trace {
         }
     }
 
-    /// Makes a trace from columns: checks them, sorts them by time (stably), lets the first request be
-    /// at 0 and makes volumes and contents dense.
+    /// Makes a trace from columns: checks them, sorts them by time (stably), and makes volumes and contents dense.
     ///
     /// # Errors
     /// [`Malformed`](crate::ErrorCause::Malformed) when columns disagree in length, a request is empty or reaches beyond
@@ -134,9 +131,6 @@ impl Trace {
     }
 
     /// Writes the trace as canonical Parquet; see [`crate::write_parquet`].
-    ///
-    /// # Errors
-    /// [`Io`](crate::ErrorCause::Io) when the folder cannot be written to.
     pub fn write_parquet(&self, path: &std::path::Path) -> Result<(), TraceError> {
         crate::write_parquet(self, path, &())
     }
@@ -200,9 +194,8 @@ impl Trace {
         self.flags.get(index).copied().unwrap_or(0)
     }
 
-    /// 128-bit hash over all columns as 32 hex digits. Equal requests with equal contents at equal
-    /// addresses give equal digests in every format and compression. Holes count where they are
-    /// known. Of contents, only equality counts, not their digests; names of volumes do not count.
+    /// 128-bit hash over all columns as 32 hex digits, equal in every format and compression. Of contents, only
+    /// equality counts, not their digests. Names of volumes do not count.
     pub fn digest(&self) -> String {
         let mut hasher = TraceHasher::new(self.chunk_bytes);
         hasher.add(&self.requests(0..self.len()));
@@ -256,9 +249,7 @@ fn sort_from_zero(columns: &mut Columns) {
     }
 }
 
-/// Builds a trace request by request, for tests and generators. For example,
-/// `TraceBuilder::new("two").request(0, Op::Write, 0, 8192, &[7, 8])` writes two 4 KB pages with
-/// the contents 7 and 8.
+/// Builds a trace request by request, for tests and generators.
 #[derive(Clone, Debug)]
 pub struct TraceBuilder {
     name: String,
@@ -271,8 +262,7 @@ impl TraceBuilder {
         TraceBuilder { name: name.to_owned(), columns: Columns::empty() }
     }
 
-    /// Adds a request; `contents` are any numbers that stand for contents, one for each
-    /// 4,096 bytes the request begins, or none.
+    /// Adds a request; `contents` are any numbers that stand for contents, one for each 4,096 bytes begun, or none.
     pub fn push(&mut self, request: Request, contents: &[u32]) -> &mut TraceBuilder {
         self.columns.content.extend_from_slice(contents);
         self.columns.push(request);
@@ -297,10 +287,7 @@ impl TraceBuilder {
         self
     }
 
-    /// The request added last is of this submission queue.
-    ///
-    /// # Panics
-    /// When there is no such queue: 0 to 31 are.
+    /// The request added last is of this submission queue. Panics unless it is from 0 to 31.
     pub fn queue(&mut self, queue: u8) -> &mut TraceBuilder {
         assert!(usize::from(queue) < flags::QUEUES, "queue {queue} of {}", flags::QUEUES);
         self.columns.add_to_last(queue << flags::QUEUE_SHIFT);
@@ -320,10 +307,7 @@ impl TraceBuilder {
         self.push(request, contents)
     }
 
-    /// The trace.
-    ///
-    /// # Errors
-    /// As [`Trace::from_columns`].
+    /// The trace. Fails as [`Trace::from_columns`].
     pub fn build(&self) -> Result<Trace, TraceError> {
         Trace::from_columns(&self.name, Format::MEMORY, self.columns.clone(), Quality::default())
     }

@@ -56,9 +56,7 @@ impl Volumes {
 
 const NONE: u32 = u32::MAX;
 
-/// Numbers things in order of first appearance.
-///
-/// Numbers that came out small are kept in a table, far-off ones (which only other tools write) in a map.
+/// Numbers things in order of first appearance: small ones in a table, far-off ones (of other tools) in a map.
 #[derive(Debug, Default)]
 pub(crate) struct Appearance {
     table: Vec<u32>,

@@ -119,8 +119,7 @@ pub struct Basics {
     pub periods: RecordBatch,
 }
 
-/// Computes [`Basics`] with periods of `period_ns` (one period if it is not positive), and [`Popularity`] in the same
-/// pass. Exact. [`trace_info`] adds duplicates and page irregularities, which take another pass.
+/// Computes [`Basics`] with periods of `period_ns` (one if it is not positive) and [`Popularity`] in one pass. Exact.
 pub fn basics(trace: &Trace, period_ns: i64) -> (Basics, Option<Popularity>) {
     let mut input = InMemory::new(trace);
     let mut survey = Survey::new(input.about(), period_ns, Sample::ALL);
@@ -132,10 +131,8 @@ pub fn basics(trace: &Trace, period_ns: i64) -> (Basics, Option<Popularity>) {
     (Basics { info, periods: periods.finish() }, popularity::of_counts(&values))
 }
 
-/// Everything about the requests of a trace in memory: [`basics`] and duplicates.
-///
-/// Duplicates and page irregularities are missing if following each page would exceed the memory limit. Only long
-/// requests without contents, among others with contents, address as many pages.
+/// Everything about the requests of a trace in memory: [`basics`] and duplicates. Duplicates and page irregularities
+/// are missing if following each page would exceed the memory limit.
 pub fn trace_info(trace: &Trace) -> TraceInfo {
     let mut input = InMemory::new(trace);
     let mut survey = Survey::to_inform(input.about());

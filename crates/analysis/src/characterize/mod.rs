@@ -62,9 +62,8 @@ pub fn characterization_schema() -> Value {
     json!({ "summary": schema_of::<Figures<Followed>>(), "tables": Map::from_iter(tables) })
 }
 
-/// Characterizes a trace: every metric of this crate, exactly, or for a sample of pages and contents. Fails if the
-/// input cannot be read again, if `progress` says to stop, if there are no threads, and if it takes more memory than
-/// is allowed.
+/// Characterizes a trace: every metric of this crate, exactly, or for a sample. Fails if the input cannot be read
+/// again, `progress` says to stop, there are no threads, or it takes more memory than is allowed.
 pub fn characterize(
     input: &mut (dyn Input + Send),
     options: &Options,

@@ -46,11 +46,9 @@ pub(super) struct ChunkEntry {
     pub(super) latest: u32,
 }
 
-/// Last-touch times of the pages of some chunks. Memory is reused without being erased, because the times of an old
-/// chunk are too old to matter.
-///
-/// Slots by hand, not a [`Slab`](flashtwin_bits::Slab), which is one array: many look-ups end at a slot's owner or at
-/// the times of its groups. Those of all slots lie close together only if the 4 KB of single pages lie elsewhere.
+/// Last-touch times of the pages of some chunks. Memory is reused without being erased: old times are too old to
+/// matter. Slots are no [`Slab`](flashtwin_bits::Slab), because many look-ups end at a slot's owner or groups. Those
+/// lie close together only if the 4 KB of single pages lie elsewhere.
 #[derive(Default)]
 pub(super) struct Chunks {
     regions: HashTable<Region>,
@@ -175,8 +173,7 @@ impl Chunks {
         &self.latest[slot as usize].0
     }
 
-    /// When all pages of a group were touched together last, and when each was by itself. The later of both counts,
-    /// so that a long request writes one time a group and not one a page.
+    /// When all pages of a group were touched together last, and when each was by itself. The later of both counts.
     #[inline]
     pub(super) fn group(&self, slot: u32, group: usize) -> (u32, &[u32; GROUP_PAGES]) {
         (self.whole[slot as usize].0[group], &self.times[slot as usize].0[group])

@@ -4,10 +4,9 @@ use super::recency::Step;
 
 const PENDING_MAX: usize = 1 << 14;
 
-/// Requests by the distances and times within which they hit another.
-///
-/// A request's hits form a staircase: the further away one looks, the sooner one finds a hit. Only the corners of the
-/// staircases are written down, in a table whose sums over both directions are the counts.
+/// Requests by the distances and times within which they hit another. A request's hits form a staircase: the further
+/// away one looks, the sooner one finds a hit. Only its corners are written down; sums over both directions are the
+/// counts.
 pub(super) struct Hits {
     distance_max: u32,
     time_max: u32,

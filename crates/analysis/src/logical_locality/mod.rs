@@ -83,8 +83,7 @@ impl LocalityOfKind {
         kind
     }
 
-    /// Requests that hit another within `distance` pages and `time` requests; none within time 0. `None` beyond the
-    /// furthest distance and longest time looked at.
+    /// Requests that hit another within this distance and time; `None` beyond the window.
     pub fn hits(&self, distance_pages: u32, time_requests: u32) -> Option<u64> {
         if time_requests > self.time_requests_max {
             return None;
@@ -106,8 +105,7 @@ pub fn logical_locality(trace: &Trace, options: LogicalLocalityOptions) -> Logic
     crate::input::whole(LogicalLocalityMeter::new(options), trace).finish()
 }
 
-/// Memory is bounded by the window and the length of the requests in it: about 40 MB for the two tables, and 4.4 KB
-/// for each chunk of 1,024 pages that the last `time_requests_max` requests touch.
+/// Memory: about 40 MB for the two tables, and 4.4 KB a chunk of 1,024 pages that the window's requests touch.
 pub(crate) struct LogicalLocalityMeter {
     options: LogicalLocalityOptions,
     kinds: [Kind; 2],
@@ -162,11 +160,8 @@ impl Accumulator for LogicalLocalityMeter {
     }
 }
 
-/// The requests of one kind.
-///
-/// Whether looking forward or backward, the requests that can be hit are shown to [`Recency`] first. To look forward
-/// is to go through time backward. A trace comes in order, so that is done block by block: first the requests that
-/// follow the block within T, which are only there to be hit, and then the block.
+/// The requests of one kind. Those that can be hit are shown to [`Recency`] first. To look forward is to go through
+/// time backward, block by block: first the requests that follow the block within T, and then the block.
 struct Kind {
     options: LogicalLocalityOptions,
     /// The block, and up to T requests behind it (before it when looking backward).

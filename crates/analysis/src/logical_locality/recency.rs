@@ -99,8 +99,8 @@ impl Recency {
         self.chunks.prefetch(pages, distance_max);
     }
 
-    /// How late the surroundings of `pages` were touched: shows `visit` the pages up to `distance_max` away in order
-    /// of distance, each only if it was touched within the window and later than all nearer.
+    /// Shows `visit` the pages up to `distance_max` away in order of distance, each only if it was touched within the
+    /// window and later than all nearer.
     #[inline]
     pub(super) fn surroundings(&mut self, pages: Pages, distance_max: u32, mut visit: impl FnMut(Step)) {
         self.expire();

@@ -90,17 +90,16 @@ impl Frequencies {
         &self.levels
     }
 
-    /// Greedy partitions with an update frequency ratio of at most `ratio` each: the hottest page that is left begins
-    /// a partition, which takes every page j with f_j >= f_i / ratio (SWC paper, section 3.1).
+    /// Greedy partitions with a ratio of at most `ratio` each: the hottest page that is left begins a partition, which
+    /// takes every page j with f_j >= f_i / ratio (SWC paper, section 3.1).
     pub fn partitions(&self, ratio: Ratio) -> Partitioning {
         self.greedy(usize::MAX, |high, low| ratio.compare(high, low).is_le()).unwrap_or_default()
     }
 
-    /// The lowest ratio for which the greedy scheme needs at most `partitions` partitions; missing without any pages
-    /// or partitions. Exact: it is the ratio of two frequencies that occur.
-    ///
-    /// If some ratio suffices, so does the highest ratio that really occurs in that scheme's partitions. If no scheme
-    /// strictly below that suffices, none does. Bisection comes first, so that few such steps are left.
+    /// The lowest ratio for which the greedy scheme needs at most `partitions` partitions; missing without any pages or
+    /// partitions. Exact: it is the ratio of two frequencies that occur. If some ratio suffices, so does the highest
+    /// that really occurs in its partitions. If none strictly below suffices, it is the lowest. Bisection saves most
+    /// steps.
     pub fn lowest_ratio(&self, partitions: u32) -> Option<Ratio> {
         let most = partitions as usize;
         let mut best = self.greedy(most, |_, _| true)?.ratio?;
@@ -164,8 +163,8 @@ impl Partitioning {
         self.lowest.is_empty()
     }
 
-    /// The partition, hottest first, of each page given its number of writes; `None` when 8 bits cannot number them.
-    /// Pages written less often than any page that made the partitions are in the coldest.
+    /// The partition of each page given its writes; `None` when 8 bits cannot number them. Cold pages go to the
+    /// coldest.
     pub fn of_pages(&self, writes: &[u32]) -> Option<Vec<u8>> {
         let coldest = u8::try_from(self.len().saturating_sub(1)).ok()?;
         let partition =

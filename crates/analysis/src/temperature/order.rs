@@ -14,9 +14,8 @@ const BATCH_PAGES: usize = 4096;
 const WORDS_MAX: usize = 1 << 22;
 const READ_WORDS: usize = 1 << 14;
 
-/// Page numbers in the order in which they were written. A page by itself takes 4 bytes, a run of consecutive pages
-/// 8, however long: pages that are first written together are numbered so. Beyond 16 MB it goes to a temporary file,
-/// so that memory does not grow with the trace.
+/// Page numbers in the order in which they were written. A page takes 4 bytes, a run of consecutive pages 8. Beyond 16
+/// MB it goes to a temporary file, so that memory does not grow with the trace.
 #[derive(Debug, Default)]
 pub struct WriteOrder {
     words: Vec<u32>,

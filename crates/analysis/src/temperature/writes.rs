@@ -15,8 +15,7 @@ const REQUESTS_TOGETHER: usize = 1024;
 /// In page writes.
 const AHEAD: usize = 16;
 
-/// Counts page writes at one page size: a write request writes each page that it touches once. Reads and trims write
-/// nothing (SWC paper, sections 3.1 and 4.1).
+/// Counts page writes at one page size: a write request writes each page that it touches once (SWC 3.1, 4.1).
 pub(crate) struct CountWrites {
     table: PageTable,
     counted: PageWrites,

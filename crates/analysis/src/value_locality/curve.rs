@@ -45,12 +45,9 @@ impl Histogram {
     }
 }
 
-/// The miss ratio of an LRU cache of any size: exact, or estimated from a sample of the items.
-///
-/// In a sample, a cache of `entries` becomes one of `entries x rate`, and the misses seen there are
-/// the share `rate` of all: C. Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST
-/// '15. Dividing by the accesses *expected* in the sample, not those seen, is their correction
-/// SHARDS-adj: accesses too many or too few come from hot items, which hit.
+/// The miss ratio of an LRU cache of any size: exact, or estimated from a sample of the items. In a sample, a cache of
+/// `entries` becomes one of `entries x rate`. Misses are divided by the accesses *expected* in the sample, not those
+/// seen (SHARDS-adj, FAST '15), because accesses too many or too few come from hot items, which hit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissRatioCurve {
     /// By the size of the cache, in items seen.
@@ -61,8 +58,8 @@ pub struct MissRatioCurve {
 }
 
 impl MissRatioCurve {
-    /// Share of accesses that miss an LRU cache of `entries` items, 0 to 1. Sampled, sizes below 1 / rate cannot be
-    /// resolved and are estimated along a straight line.
+    /// Share of accesses that miss an LRU cache of `entries` items. Sampled, sizes below 1 / rate lie on a straight
+    /// line.
     pub fn miss_fraction(&self, entries: u64) -> f64 {
         let size = entries as f64 * self.rate;
         let (whole, part) = (size.floor(), size.fract());
@@ -71,8 +68,7 @@ impl MissRatioCurve {
         ((lower + (upper - lower) * part) / self.expected).clamp(0.0, 1.0)
     }
 
-    /// All small sizes, then steps of 1 %, up to the largest useful one. Sampled, they begin where a cache has an
-    /// entry in each group, because below it the error is unknown.
+    /// All small sizes, then steps of 1 %, up to the largest useful one. Sampled, from an entry in each group on.
     pub(super) fn grid(&self) -> impl Iterator<Item = u64> {
         let largest = (self.hits.len() as u64 - 1).max(1);
         let first = if self.rate < 1.0 { (GROUPS as u64).min(largest) } else { 1 };

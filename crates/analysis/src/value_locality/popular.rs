@@ -2,8 +2,7 @@
 
 use super::KINDS;
 
-/// For reads and for writes the fewest contents that receive half of the accesses (CA-SSD paper, Fig. 4).
-/// Of equally popular contents those that appear first.
+/// By kind the fewest contents with half of the accesses (CA-SSD paper, Fig. 4). Of equals those that appear first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PopularContents {
     members: [Vec<u64>; KINDS],

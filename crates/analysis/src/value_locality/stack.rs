@@ -18,16 +18,12 @@ const ITEMS_MAX: u32 = u32::MAX - 511;
 /// More make renumbering rarer and the tables larger.
 const SLOTS_PER_ITEM: u64 = 4;
 
-/// Measures at each access how many other items were accessed since the item's last access: its depth
-/// in a list kept in order of last access (R. Mattson et al., IBM Systems Journal 9(2), 1970). An LRU
-/// cache of n items holds it exactly when the distance is below n.
+/// Measures at each access how many other items were accessed since the item's last access (R. Mattson et al., IBM
+/// Systems Journal 9(2), 1970). An LRU cache of n items holds it exactly when the distance is below n.
 ///
-/// Every access takes the next time slot and the item gives its former slot back, so that the distance is
-/// the number of slots in use behind the former one. Slots are bits; a Fenwick tree over blocks of 256
-/// of them (P. Fenwick, Software: Practice and Experience 24(3), 1994) counts those in use. When slots run
-/// out, items are renumbered in their order. 4 bytes and 5 to 9 bits an item.
-///
-/// At most 2^32 - 512 items are told apart; any access of a further one is its first.
+/// Every access takes the next time slot and the item gives its former one back, so the distance is the number of slots
+/// in use behind that. Slots are bits; a Fenwick tree over blocks of 256 of them counts those in use. When slots run
+/// out, items are renumbered in order. 4 bytes and 5 to 9 bits an item. At most 2^32 - 512 items are told apart.
 #[derive(Clone, Debug)]
 pub struct StackDistances {
     slots: Vec<u32>,
@@ -63,8 +59,7 @@ impl StackDistances {
         self.items
     }
 
-    /// How many other items were accessed since the last access to `item`; `None` the first time. Memory grows with
-    /// the highest item, so items should be numbered densely.
+    /// How many other items were accessed since the last access to `item`; `None` the first time. Number items densely.
     #[inline]
     pub fn access(&mut self, item: u32) -> Option<u32> {
         if self.next as usize == self.used.len() * 64 {

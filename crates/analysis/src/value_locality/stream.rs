@@ -135,10 +135,8 @@ pub(super) struct Curves {
 }
 
 impl Curves {
-    /// Standard error of the miss fraction of a cache; `None` unless sampled.
-    ///
-    /// The groups are 16 samples of a sixteenth of the rate each, drawn independently of each other. Their mean
-    /// varies by their standard deviation / 4, and less as the sample approaches the whole.
+    /// Standard error of the miss fraction of a cache; `None` unless sampled. The groups are 16 independent samples, so
+    /// their mean varies by their standard deviation / 4, and less as the sample approaches the whole.
     pub(super) fn error(&self, entries: u64) -> Option<f64> {
         let count = self.groups.len() as f64;
         let found: Vec<f64> = self.groups.iter().map(|group| group.miss_fraction(entries)).collect();

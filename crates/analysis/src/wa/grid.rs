@@ -55,8 +55,7 @@ fn logical_blocks(pages: u64, block_pages: u32) -> u64 {
     pages.checked_div(block_pages.into()).unwrap_or(0).saturating_add(1)
 }
 
-/// floor((1 + floor(pages / block size)) x (1 + over-provisioning)) (SWC paper, section 3.2). For example, 1,664
-/// pages in blocks of 128 with 7 %: floor(14 x 1.07) = 14.
+/// floor((1 + floor(pages / block size)) x (1 + over-provisioning)) (SWC paper, section 3.2).
 pub fn physical_blocks(pages: u64, block_pages: u32, over_provisioning_percent: u32) -> u64 {
     let percent = u128::from(over_provisioning_percent) + 100;
     let blocks = u128::from(logical_blocks(pages, block_pages)) * percent / 100;
@@ -98,8 +97,8 @@ pub fn simulate(
     }
 }
 
-/// Simulates all that `options` ask for at one page size, equal cells once, in order of block size, over-provisioning
-/// and partitions. An impossible SSD is a cell with the reason. Fails only with [`WaError::Cancelled`].
+/// Simulates all that `options` ask for at one page size, equal cells once. An impossible SSD is a cell with the
+/// reason. Fails only with [`WaError::Cancelled`].
 pub(super) fn cells(
     writes: &PageWrites,
     options: &WaOptions,

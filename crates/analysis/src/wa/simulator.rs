@@ -2,15 +2,13 @@
 //!
 //! SWC paper, section 3.2, algorithms 1 and 2. Our choices where the algorithms leave one:
 //!
-//! * A block is active until it is full (section 3.1: "erased and was not fully written yet"). So the
-//!   block whose filling starts a collection may be its victim.
-//! * Among blocks with equally few valid pages the one that was closed (became full) first is the victim.
-//! * Clean blocks are used in the order of their numbers; the first ones are the active blocks, the
-//!   next one is the standby block, which line 7 does not count among the clean ones.
+//! * A block is active until it is full, so the block whose filling starts a collection may be its victim.
+//! * Among blocks with equally few valid pages the one that became full first is the victim.
+//! * Clean blocks are used in the order of their numbers: the active blocks, then the standby block.
 //! * An active block that a copy fills exactly is full: another block takes its place at once.
 //! * Every page programmed counts, those written back into their own block too (line 35).
-//! * A victim that holds valid pages only ends the simulation, as erasing it gains nothing. This cannot
-//!   happen as long as there are at least as many over-provisioned blocks as partitions.
+//! * A victim that holds valid pages only ends the simulation. This cannot happen with at least as many
+//!   over-provisioned blocks as partitions.
 
 use thiserror::Error;
 
@@ -88,8 +86,7 @@ struct Frontier {
     end: u32,
 }
 
-/// Numbers of physical pages have a power of two for each block, so that shifts find the block. The last of them are
-/// not used unless `block_pages` is one.
+/// Numbers of physical pages have a power of two for each block, so that shifts find the block.
 pub struct WaSimulator<'a> {
     device: WaDevice,
     block_shift: u32,
@@ -156,8 +153,7 @@ impl<'a> WaSimulator<'a> {
         Ok(simulator)
     }
 
-    /// Writes a logical page (algorithm 1). [`WaError::UnknownPage`] changes nothing; after
-    /// [`WaError::NothingToGain`] every further write fails alike.
+    /// Writes a logical page (algorithm 1). After [`WaError::NothingToGain`] every further write fails alike.
     #[inline]
     pub fn write(&mut self, page: u32) -> Result<(), WaError> {
         if let Some(failed) = self.failed {

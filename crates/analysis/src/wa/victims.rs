@@ -1,7 +1,6 @@
-//! The victim: the closed block with the fewest valid pages; among equals, the one closed first.
-//!
-//! Only blocks with few valid pages are kept in order: all other invalidations cost a count and a comparison. When
-//! none or too many are left, a scan of every block adds or removes some, but seldom.
+//! The victim: the closed block with the fewest valid pages; among equals, the one closed first. Only blocks with few
+//! valid pages are kept in order. When none or too many are left, a scan of every block adds or removes some, but
+//! seldom.
 
 use super::min_set::MinSet;
 

@@ -2,34 +2,20 @@
 
 use std::collections::HashSet;
 
-use crate::common::{Random, trace_of};
+use crate::common::{Random, Shape, shaped_trace, trace_of};
 use flashtwin_analysis::{Options, basics, characterize_trace, trace_info};
-use flashtwin_trace::{ErrorCause, Op, Request, Trace, TraceBuilder};
+use flashtwin_trace::{ErrorCause, Op, Trace, TraceBuilder};
 
 const PAGE: u64 = 4096;
-
-/// Short and long requests over each other, without contents.
-fn mixed_trace(random: &mut Random) -> Trace {
-    let mut builder = TraceBuilder::new("mixed");
-    for time in 0..1 + random.below(40) {
-        let longest = [3, 70, 400][random.below(3) as usize];
-        let request = Request {
-            time_ns: time as i64,
-            volume: random.below(2) as u32,
-            op: [Op::Read, Op::Write, Op::Trim][random.below(3) as usize],
-            offset_bytes: random.below(600 * 8) * 512,
-            length_bytes: (1 + random.below(longest * 8)) as u32 * 512,
-        };
-        builder.push(request, &[]);
-    }
-    builder.build().unwrap()
-}
 
 #[test]
 fn footprint_and_partial_pages_agree_with_a_look_at_every_page() {
     let mut random = Random::new(1);
     for round in 0..400 {
-        let trace = mixed_trace(&mut random);
+        // Short and long requests over each other, of sectors.
+        let longest = [3, 70, 400][random.below(3) as usize] * 8;
+        let shape = Shape { requests: 1 + random.below(40), volumes: 2, pages: 600 * 8, longest };
+        let trace = shaped_trace(&mut random, shape, 512);
         let mut touched = HashSet::new();
         let mut partial = [0u64; 3];
         for index in 0..trace.len() {

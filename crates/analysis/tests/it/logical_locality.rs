@@ -2,9 +2,9 @@
 
 use arrow_array::cast::AsArray;
 use flashtwin_analysis::{Direction, LocalityOfKind, LogicalLocalityOptions, logical_locality};
-use flashtwin_trace::{Op, Trace, TraceBuilder};
+use flashtwin_trace::{Op, Trace};
 
-use crate::common::{Random, floats, trace_of, u32s};
+use crate::common::{Random, Shape, floats, shaped_trace, trace_of, u32s};
 
 /// A request's volume, first and last page.
 type Extent = (u32, u64, u64);
@@ -76,36 +76,6 @@ fn both_directions(trace: &Trace, options: LogicalLocalityOptions, what: &str) {
     }
 }
 
-/// Properties of a random trace.
-#[derive(Clone, Copy)]
-struct Shape {
-    requests: u64,
-    volumes: u64,
-    pages: u64,
-    longest: u64,
-}
-
-fn random_trace(random: &mut Random, shape: Shape, page_bytes: u64) -> Trace {
-    let mut builder = TraceBuilder::new("random");
-    let mut next = 0;
-    for number in 0..shape.requests {
-        let op = [Op::Read, Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim][random.below(6) as usize];
-        // One in four goes on where the one before ended.
-        let page = if random.below(4) == 0 { next } else { random.below(shape.pages) };
-        let pages = 1 + random.below(shape.longest);
-        next = page + pages;
-        let request = flashtwin_trace::Request {
-            time_ns: number as i64,
-            volume: random.below(shape.volumes) as u32,
-            op,
-            offset_bytes: page * page_bytes,
-            length_bytes: (pages * page_bytes) as u32,
-        };
-        builder.push(request, &[]);
-    }
-    builder.build().unwrap()
-}
-
 #[test]
 fn agrees_with_all_pairs_on_small_traces() {
     let mut random = Random::new(1);
@@ -121,7 +91,7 @@ fn agrees_with_all_pairs_on_small_traces() {
             time_requests_max: 1 + random.below(40) as u32,
             ..LogicalLocalityOptions::new(512)
         };
-        let trace = random_trace(&mut random, shape, 512);
+        let trace = shaped_trace(&mut random, shape, 512);
         both_directions(&trace, options, &format!("round {round}"));
     }
 }
@@ -141,7 +111,7 @@ fn agrees_with_all_pairs_for_long_requests_and_many_chunks() {
             time_requests_max: 1 + random.below(60) as u32,
             ..LogicalLocalityOptions::new(4096)
         };
-        let trace = random_trace(&mut random, shape, 4096);
+        let trace = shaped_trace(&mut random, shape, 4096);
         both_directions(&trace, options, &format!("round {round}"));
     }
 }
@@ -156,7 +126,7 @@ fn agrees_with_all_pairs_across_blocks() {
         time_requests_max: 12,
         ..LogicalLocalityOptions::new(4096)
     };
-    let trace = random_trace(&mut random, shape, 4096);
+    let trace = shaped_trace(&mut random, shape, 4096);
     assert!(trace.op.iter().filter(|&&op| op == Op::Read).count() > 80_000);
     both_directions(&trace, options, "blocks");
 }
@@ -211,7 +181,7 @@ fn a_sequential_stream_is_hit_at_once() {
 fn tables_say_what_the_full_result_says() {
     let mut random = Random::new(4);
     let shape = Shape { requests: 3000, volumes: 1, pages: 5000, longest: 8 };
-    let trace = random_trace(&mut random, shape, 4096);
+    let trace = shaped_trace(&mut random, shape, 4096);
     let found = logical_locality(&trace, LogicalLocalityOptions::new(4096));
     let table = &found.table;
     let kinds = table["kind"].as_string::<i32>();

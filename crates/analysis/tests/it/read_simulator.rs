@@ -296,43 +296,6 @@ fn costs_by_hand() {
 }
 
 #[test]
-fn partial_reads_of_4_kb_cost_the_same_from_all_large_pages() {
-    // The SWC paper's description of fiu_mail: short sequences of requests of 4 KB.
-    let mut random = Random::new(3);
-    let mut sectors = Vec::new();
-    for _ in 0..500 {
-        let start = random.below(1 << 20) * 8;
-        sectors.extend((0..1 + random.below(4)).map(|nth| (start + nth * 8, 8)));
-    }
-    let found = read_cost(&reads(&sectors));
-    let large: Vec<_> = cost_rows(&found.table)
-        .into_iter()
-        .filter(|row| row.0 == "slc-mlc" && row.1 >= 8192)
-        .map(|row| row.2)
-        .collect();
-    let each = 45_000 + 8 * 14_400;
-    assert!(large.iter().all(|row| row.2 == sectors.len() as u64 * each && row.3 == sectors.len() as u64));
-    // Full reads serve the rest of a sequence from the buffer, as long as it is in the same page.
-    assert!(large.windows(2).all(|pair| pair[1].0 < pair[0].0));
-    assert!(large[0].0 < sectors.len() as u64);
-}
-
-#[test]
-fn a_sector_is_512_bytes_on_a_trace_of_4_kb_requests_too() {
-    // As rocksdb in SWC Fig. 11: nothing is smaller than 8 sectors, so larger pages share the sensing.
-    let mut random = Random::new(5);
-    let sectors: Vec<(u64, u64)> = (0..500).map(|_| (random.below(1 << 30) * 8, 8)).collect();
-    let found = read_cost(&reads(&sectors));
-    let rows = cost_rows(&found.table);
-    let full = |page_bytes: u32| rows.iter().find(|row| row.1 == page_bytes).map(|row| row.2.1).unwrap();
-    assert_eq!(full(512), 500 * 8 * (25_000 + 13_200));
-    assert_eq!(full(4096), 500 * (25_000 + 8 * 13_200));
-    // Against one-sector pages, partial reads of pages of 4 KB halve the cost (finding 9).
-    let partial = rows.iter().find(|row| row.1 == 4096).map(|row| row.2.2).unwrap();
-    assert!(partial * 2 < full(512), "{partial} of {}", full(512));
-}
-
-#[test]
 fn larger_pages_pay_up_to_the_size_of_requests() {
     // Aligned random reads of 4 KB: the sensing of more sectors is shared, until more are read than asked.
     let mut random = Random::new(4);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flashtwin_analysis::{Frequencies, OrderError, Ratio, page_writes, temperature};
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 
-use crate::common::{Random, floats, trace_of, u32s, u64s};
+use crate::common::{Random, Shape, floats, shaped_trace, trace_of, u32s, u64s};
 
 impl Random {
     /// Few pages or many, alike or very unlike, hot ones and whole multiples among them.
@@ -95,21 +95,6 @@ fn f_min_agrees_with_the_reference() {
     }
 }
 
-/// Nor does a higher ratio need more partitions.
-#[test]
-fn more_partitions_never_need_a_higher_ratio() {
-    let mut random = Random::new(3);
-    for _ in 0..300 {
-        let writes: Vec<u32> = (0..400).map(|_| 1 + random.below(1 + random.0.0 % 3000) as u32).collect();
-        let frequencies = Frequencies::of(&writes);
-        let ratios: Vec<Ratio> = (1..=32).map(|n| frequencies.lowest_ratio(n).unwrap()).collect();
-        assert!(ratios.is_sorted_by(|a, b| a >= b), "{ratios:?}");
-        let needed =
-            |tenths: u32| frequencies.partitions(Ratio::new(f64::from(tenths) / 10.0).unwrap()).len();
-        assert!((10..100).map(needed).is_sorted_by(|a, b| a >= b));
-    }
-}
-
 #[test]
 fn limits_are_met_exactly() {
     let needed = |writes: &[u32], ratio| Frequencies::of(writes).partitions(Ratio::new(ratio).unwrap()).len();
@@ -190,23 +175,6 @@ fn the_example_of_two_workloads() {
     assert_eq!((result.f_min_2, result.f_min_4), (Some(2.0), Some(1.0)));
 }
 
-fn random_trace(seed: u64, grid_bytes: u64) -> Trace {
-    let mut random = Random::new(seed);
-    let mut builder = TraceBuilder::new("random");
-    for time_ns in 0..1 + random.below(120) as i64 {
-        let op = [Op::Read, Op::Trim, Op::Write, Op::Write, Op::Write][random.below(5) as usize];
-        let request = Request {
-            time_ns,
-            volume: random.below(2) as u32,
-            op,
-            offset_bytes: random.below(400_000 / grid_bytes) * grid_bytes,
-            length_bytes: ((1 + random.below(20)) * grid_bytes) as u32,
-        };
-        builder.push(request, &[]);
-    }
-    builder.build().unwrap()
-}
-
 /// Every page write: byte by byte, which pages does a request touch?
 fn reference_writes(trace: &Trace, page_bytes: u32) -> Vec<(u32, u64)> {
     let mut writes = Vec::new();
@@ -224,7 +192,10 @@ fn reference_writes(trace: &Trace, page_bytes: u32) -> Vec<(u32, u64)> {
 fn page_writes_agree_with_the_reference() {
     for seed in 0..120 {
         let grid_bytes = if seed % 2 == 0 { 512 } else { 4096 };
-        let trace = random_trace(seed, grid_bytes);
+        let mut random = Random::new(seed);
+        let requests = 1 + random.below(120);
+        let shape = Shape { requests, volumes: 2, pages: 400_000 / grid_bytes, longest: 20 };
+        let trace = shaped_trace(&mut random, shape, grid_bytes);
         let result = temperature(&trace, grid_bytes as u32);
         let mut sizes = u32s(&result.f_min, "page_bytes");
         sizes.dedup();

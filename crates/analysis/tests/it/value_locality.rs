@@ -23,21 +23,6 @@ impl<T: PartialEq> LruList<T> {
 }
 
 #[test]
-fn distances_are_depths_in_the_lru_list() {
-    let mut random = Random::new(1);
-    for round in 0..3000 {
-        let (items, accesses) = (1 + random.below(40), random.below(200));
-        let (mut stack, mut list) = (StackDistances::new(), LruList::default());
-        for _ in 0..accesses {
-            let item = random.below(items) as u32;
-            let expected = list.access(item).map(|depth| depth as u32);
-            assert_eq!(stack.access(item), expected, "round {round}");
-        }
-        assert_eq!(stack.items() as usize, list.0.len());
-    }
-}
-
-#[test]
 fn distances_stay_right_when_slots_run_out() {
     let mut random = Random::new(2);
     // Few items: many renumberings. Many: the table grows in between.
@@ -207,25 +192,6 @@ fn writes_of(contents: &[u32]) -> Trace {
         builder.request(number as i64, Op::Write, number as u64 * 4096, 4096, &[content]);
     }
     builder.build().unwrap()
-}
-
-#[test]
-fn by_hand() {
-    // Contents 0 1 0 0 2 1: of the three re-writes, 0 is found at once, again at once, 1 behind two others.
-    let found = value_locality(&writes_of(&[0, 1, 0, 0, 2, 1]), Sample::ALL);
-    let writes = found.write.content.unwrap();
-    let misses: Vec<f64> = (0..5).map(|entries| writes.curve.miss_fraction(entries) * 6.0).collect();
-    assert_eq!(misses, [6.0, 5.0, 4.0, 3.0, 3.0]);
-    assert_eq!(writes.reaccess_percent, 50.0);
-    assert_eq!(writes.entries_for_90_percent_of_reaccesses, Some(3));
-    assert_eq!(writes.memory_saved_percent, Some(0.0));
-    assert_eq!(writes.entries_for_90_percent_of_accesses, None);
-    // Content 0 gets half of the writes, and misses once.
-    assert_eq!(writes.popular_items, Some(1));
-    assert_eq!(curve(&found.popular_miss_ratio, "write", None), [(1, 2.0 / 3.0), (2, 1.0 / 3.0)]);
-    // No page is written twice.
-    assert_eq!(found.write.address.unwrap().reaccess_percent, 0.0);
-    assert_eq!((found.read.content, found.read.address), (None, None));
 }
 
 #[test]

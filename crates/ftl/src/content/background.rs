@@ -22,7 +22,6 @@ pub(crate) struct CopyJob {
     pub(super) ppn: Ppn,
 }
 
-/// Work that waits for reads and programs in idle time.
 #[derive(Debug)]
 pub(crate) enum Background {
     Copy(CopyJob),

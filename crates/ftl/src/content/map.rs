@@ -371,9 +371,7 @@ impl Map for ContentMap {
         self.relocate(owner.id(), from, to)
     }
 
-    /// Counts the changes. Two levels change the VPN's PPN. Inverted tables would change the PPN of
-    /// each LPN, the page's entry in the iLPT and, if its fingerprint is known, those in HPT and
-    /// iHPT; they hold no replicas.
+    /// Counts the changes. Inverted tables would change each LPN's PPN and the page's entries in iLPT, HPT and iHPT.
     #[inline]
     fn page_moved(&mut self, Moved { owner, from, to, .. }: Moved, flash: &mut Flash) -> bool {
         let vpn = owner.id();

@@ -1,5 +1,4 @@
-//! A content-addressed SSD with tables in two levels: LPN -> VPN -> PPNs; equal contents share a page, popular ones may
-//! have copies.
+//! A content-addressed SSD with tables in two levels: LPN -> VPN -> PPNs.
 
 mod background;
 mod map;
@@ -136,8 +135,7 @@ impl ContentScheme {
         Ok((plane, ppn))
     }
 
-    /// A page written without a fingerprint has been read: its LPN is pointed at the page that is
-    /// known to hold the same, or else its content is entered in the fingerprint store.
+    /// A page written without a fingerprint has been read: merges it with a known equal page, or enters its content.
     pub(crate) fn fingerprint_read(&mut self, page: background::Candidate, flash: &mut Flash) -> FtlResult {
         let Some(late) = &mut self.late else {
             let text = "a page was read to be fingerprinted where fingerprints are taken before writing only";

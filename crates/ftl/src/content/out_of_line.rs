@@ -1,8 +1,6 @@
-//! Deduplication after the write: pages that were written without a fingerprint are read in idle
-//! time, fingerprinted, and merged with the page that is known to hold the same.
+//! Deduplication after the write: pages without a fingerprint are read in idle time and merged with a known equal.
 //!
-//! Source: CAFTL (Chen et al., FAST 2011). A page without a fingerprint belongs to one logical
-//! page (nothing else can have found it), which its spare area names: merging needs no search.
+//! Source: CAFTL (Chen et al., FAST 2011). Such a page belongs to one logical page, so merging needs no search.
 
 use std::collections::VecDeque;
 
@@ -88,9 +86,8 @@ impl OutOfLine {
         }
     }
 
-    /// The read of `page` is done. Returns whether the page still holds the data it was queued for.
-    /// A page that collection moved is queued again: its old place may have been erased before the
-    /// read.
+    /// The read of `page` is done. Returns whether the page still holds the data it was queued for. A page that
+    /// collection moved is queued again, because its old place may have been erased before the read.
     pub(crate) fn read_in_time(&mut self, map: &mut ContentMap, page: Candidate) -> bool {
         if !self.is_waiting(map, &page) {
             #[cfg(test)]

@@ -23,8 +23,7 @@ struct Set {
 
 const _: () = assert!(size_of::<Set>() == 64, "a set is a cache line");
 
-/// One set of replicas a replicated content, listed by the popularity it had when its
-/// copies were last decided, so that the least popular can be dropped at once.
+/// One set a replicated content, listed by its popularity when copies were last decided.
 pub(crate) struct ReplicaSets {
     sets: Slab<Set>,
     heads: [u32; 256],

@@ -1,5 +1,4 @@
-//! Contents that the device ever held, and the number of pages of each: known to the simulator, not
-//! to the controller, so that every write can be counted under its cause.
+//! Contents that the device ever held, and their pages: known to the simulator alone, to count each write's cause.
 
 use crate::ids::Content;
 use crate::op::Cause;

@@ -1,8 +1,6 @@
-//! Deduplication: which pages of a write are fingerprinted, which fingerprints are kept, and which
-//! duplicates are found later.
+//! Deduplication: which pages are fingerprinted, which fingerprints are kept, which duplicates are found later.
 //!
-//! Sources: CA-SSD paper 4.1; CAFTL (Chen et al., FAST 2011) for sampling, fingerprints by reference count and
-//! out-of-line deduplication.
+//! Sources: CA-SSD paper 4.1; CAFTL (Chen et al., FAST 2011) for sampling, reference counts and out-of-line.
 
 mod config;
 mod eviction;

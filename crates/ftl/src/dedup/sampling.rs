@@ -1,9 +1,7 @@
-//! Of the pages of a write that belong together, one is fingerprinted first; only if its content
-//! is on flash are the others.
+//! Of the pages of a write that belong together, one is fingerprinted first; the others only if it is on flash.
 //!
-//! Source: CAFTL (Chen et al., FAST 2011), which takes the page whose first bytes are the largest:
-//! a choice by content, so that the same data give the same sample wherever they are written.
-//! Here contents are numbers; the page is the one whose number has the largest hash.
+//! Source: CAFTL (Chen et al., FAST 2011), which takes the page whose first bytes are the largest, so that equal data
+//! give equal samples. Here contents are numbers: the page whose number has the largest hash.
 
 use crate::ids::Content;
 use flashtwin_bits::{STEP, mix};
@@ -12,8 +10,7 @@ fn hash(content: Content) -> u64 {
     mix(u64::from(content.number()).wrapping_add(STEP))
 }
 
-/// Position of the sample among pages that are written together, by their contents; 0 for an empty list. The driver
-/// writes it first. Only if its content was on flash, the others are fingerprinted.
+/// Position of the sample among pages written together, by their contents; 0 for an empty list. It is written first.
 pub fn sample_of(contents: &[Content]) -> usize {
     (0..contents.len()).rev().max_by_key(|&at| hash(contents[at])).unwrap_or(0)
 }

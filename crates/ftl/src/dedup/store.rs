@@ -21,9 +21,8 @@ impl ContentAddress for Ppn {
     const NONE: Self = NO_PPN;
 }
 
-/// Content -> place (a VPN, or in inverted tables a PPN), for all contents or up to a limit.
-/// Evicted entries are dropped, not saved (CA-SSD paper 4.1). Contents are dense ids, so the store
-/// is an array: 4 bytes a content, and those of its order if it is limited.
+/// Content -> place (a VPN, or in inverted tables a PPN). Evicted entries are dropped, not saved (CA-SSD paper 4.1).
+/// Contents are dense ids: an array of 4 bytes a content, and those of its order if it is limited.
 pub(crate) struct FingerprintStore<P> {
     places: By<Content, HugeSlice<P>>,
     entries: u32,
@@ -94,8 +93,7 @@ impl<P: ContentAddress> FingerprintStore<P> {
         self.places[content]
     }
 
-    /// As [`FingerprintStore::peek`], for prefetching only: for a number that is no content's, as
-    /// [`NO_CONTENT`](crate::NO_CONTENT), it returns some other content's place.
+    /// Like [`FingerprintStore::peek`], for prefetching only: a number that is no content's gets another one's place.
     #[inline]
     pub(crate) fn foresee(&self, content: Content) -> P {
         let content = if content.index() < self.places.len() { content } else { Content::new(0) };

@@ -22,9 +22,8 @@ pub(super) const ERASES_AT: u32 = 40;
 /// Stands for a partition where the pages of a block are not data.
 pub(crate) const METADATA: u8 = 63;
 
-/// One block packed into a word of zeroed memory: valid pages (16 bits), written pages (16), state (2),
-/// partition (6) and erase count (24), so that touching a block costs one cache line and an untouched
-/// block costs no memory.
+/// A block in a word: valid pages (16 bits), written pages (16), state (2), partition (6), erases (24). So touching
+/// a block costs one cache line, and an untouched one no memory.
 #[derive(Clone, Copy)]
 pub(super) struct Word(pub(super) u64);
 

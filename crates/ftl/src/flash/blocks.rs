@@ -9,9 +9,8 @@ use super::victim::VictimSelection;
 use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 use flashtwin_bits::{By, HugeSlice};
 
-/// Data that share an active block of a plane. Different kinds do not: their programs reach the
-/// flash in different queues, and the pages of a block must be programmed in order. Nor do the
-/// partitions of the host's data.
+/// Data that share an active block of a plane. Different kinds do not, because their programs reach the flash in
+/// different queues and pages of a block must be programmed in order. Nor do partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stream(u8);
 
@@ -42,8 +41,7 @@ impl Stream {
         u32::from(self.0) >= Self::count(partitions, false)
     }
 
-    /// The partition whose block garbage collection moves the stream's pages to. Copies, which the
-    /// host does not update, go with the coldest.
+    /// The partition that collection moves the stream's pages to. Copies go with the coldest: nobody updates them.
     pub(crate) fn partition(self, partitions: u32) -> u8 {
         match u32::from(self.0).checked_sub(Self::COMMON) {
             Some(place) if place >= 2 * partitions => (place - 2 * partitions) as u8,
@@ -85,8 +83,7 @@ pub(crate) struct Blocks {
     chip_of_plane: By<Plane, Vec<Chip>>,
     /// Limit of a plane's valid host pages; with the rest, collection always finds an invalid page.
     plane_limit: u64,
-    /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
-    /// where there are none.
+    /// By plane: valid pages that are not data, in neither its count nor its chip's. Empty where there are none.
     valid_metadata: By<Plane, Vec<u32>>,
     /// Retired blocks, and those that will be once they are erased.
     pub(super) retirement: Retirement,
@@ -301,8 +298,7 @@ impl Blocks {
         }
     }
 
-    /// Takes the block of a plane whose data wear levelling moves now. Not without two free blocks, as a
-    /// collection that gains something may need the last one.
+    /// The block whose data wear levelling moves now. Needs two free blocks: a collection may need the last one.
     pub(crate) fn choose_cold(&mut self, plane: Plane) -> Option<Block> {
         let levelling = self.levelling.as_ref().filter(|_| self.free_blocks(plane) >= 2)?;
         let block = levelling.due(plane, &self.table, &self.geometry)?;
@@ -311,8 +307,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// Opens a block for pages that are not data. It belongs to no stream and stays open to its
-    /// end: no victim selection ever sees it.
+    /// Opens a block for pages that are not data. It belongs to no stream, so no victim selection sees it.
     pub(crate) fn open_metadata_block(&mut self, plane: Plane) -> Option<Block> {
         let block = self.take_free(plane, false);
         if block == NO_BLOCK {

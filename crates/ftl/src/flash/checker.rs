@@ -1,5 +1,4 @@
-//! A plain model for verification: the data last written to each logical page, and those of each
-//! flash page, derived from the operations alone.
+//! A plain model for verification: the data of each logical and flash page, from the operations alone.
 
 use std::collections::HashMap;
 
@@ -116,8 +115,7 @@ impl Checker {
         }
     }
 
-    /// The partition of a program that the controller ordered on its own account: copies go to the
-    /// coldest, all other pages stay in theirs.
+    /// The partition of a program on the controller's own account: the coldest for copies, else the page's own.
     fn partition_after(&self, op: &FlashOp) -> u8 {
         let source = self.partitions.get(&self.geometry.block_index(op.source));
         match (op.cause, source) {

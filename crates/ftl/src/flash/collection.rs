@@ -200,8 +200,8 @@ impl Flash {
         self.idle.is_some()
     }
 
-    /// The planes' die has nothing else to do: the one of them with the fewest free blocks moves a page, if its policy
-    /// wants that and it gains something.
+    /// The planes' die is idle: the one with the fewest free blocks moves a page, if its policy wants that and it
+    /// gains.
     pub(crate) fn collect_in_idle_time(
         &mut self,
         planes: &[Plane],

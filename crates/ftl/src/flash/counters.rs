@@ -1,6 +1,4 @@
-//! Controller counters. Plain fields; ratios are methods that may return `None`. Structs with
-//! `Serialize` are parts of the results: their fields are published, and their comments are the
-//! text of `docs/results.md`.
+//! Controller counters. Comments of structs with `Serialize` are the text of `docs/results.md`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

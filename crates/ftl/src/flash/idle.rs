@@ -1,8 +1,7 @@
 //! Whether planes collect while their die has nothing else to do.
 //!
-//! The driver offers idle time when a die has been idle for `engine.idle_us`, and again after each step. A step moves one
-//! page, and erases the block if that was its last one, so that a request that comes meanwhile waits for one operation.
-//! For example, with 10 blocks wanted and 8 free, a plane moves pages until two more blocks are erased.
+//! The driver offers idle time when a die has been idle for `engine.idle_us`, and after each step. A step moves one
+//! page (and erases an emptied block), so that a request waits for one operation.
 
 use flashtwin_nand::Geometry;
 

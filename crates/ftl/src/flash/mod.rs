@@ -47,8 +47,7 @@ pub(crate) struct Flash {
     idle: Option<Reserve>,
     allocation: Box<dyn Allocation>,
     redirection: Box<dyn Redirection>,
-    /// By partition: where the host's last page was proposed to go. Empty where pages do not stay on a plane until their
-    /// program unit is full.
+    /// By partition: where the host's last page was proposed to go, if pages stay on a plane until their unit is full.
     filling: Vec<Plane>,
     pub(crate) partitions: Partitions,
     pub(crate) counters: Counters,

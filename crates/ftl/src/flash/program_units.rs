@@ -1,5 +1,4 @@
-//! Program units ([`Geometry::program_pages`](flashtwin_nand::Geometry::program_pages)): pages of the host's stay on a
-//! plane until its unit is full, and units are padded.
+//! Program units: host pages stay on a plane until its unit is full, and units are padded.
 
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 

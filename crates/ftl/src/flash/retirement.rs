@@ -1,9 +1,7 @@
-//! Bad blocks, which do not keep their data. The driver detects them; a simulated flash array has
-//! none.
+//! Bad blocks, which do not keep their data. The driver detects them. A simulated array has none.
 //!
-//! A retired block takes no pages and counts as full of valid ones, so that its plane and the
-//! device hold fewer. A block is retired when it is erased, and only if the device can still hold
-//! its data and its plane still collect; otherwise it stays in use until its next erase.
+//! A retired block counts as full of valid pages. A block is retired when it is erased, and only if the device can
+//! still hold its data and its plane still collect. Otherwise it stays in use until its next erase.
 
 use flashtwin_nand::{Block, Chip, Plane};
 
@@ -11,8 +9,7 @@ use super::block_table::{BlockState, METADATA};
 use super::blocks::Blocks;
 
 impl Blocks {
-    /// Uses a block no more: from now on if it is erased, else from its next erase on. The device must still be able
-    /// to hold `needed_pages`.
+    /// Retires a block: now if it is erased, else at its next erase. The device must still hold `needed_pages`.
     pub(crate) fn retire(&mut self, block: Block, needed_pages: u64) {
         self.retirement.needed_pages = needed_pages;
         if !self.is_retired(block) && !self.retirement.due.contains(&block) {

@@ -11,8 +11,7 @@ use crate::paging::{Layout, Map};
 use crate::sabotage::sabotaged;
 use flashtwin_bits::{By, HugeSlice};
 
-/// The inverted side of one physical page: the first LPN of its list (iLPT) and the content
-/// under which the HPT knows it (iHPT), each plus one.
+/// Of a physical page: the first LPN of its list (iLPT) and its content in the HPT (iHPT), each plus one.
 type Inverse = [u32; 2];
 const FIRST: usize = 0;
 const ENTRY: usize = 1;
@@ -22,9 +21,8 @@ type Links = [u32; 2];
 const NEXT: usize = 0;
 const PREVIOUS: usize = 1;
 
-/// The four tables. 12 bytes a logical page, 8 a physical page that was ever used, and for a
-/// content 4 (12 with a limited store) for the HPT, 1 (5) for its history. Contents are dense ids,
-/// so an id is the address of its HPT entry.
+/// The four tables. 12 bytes a logical page, 8 a physical page that was ever used; for a content 4 (12 with a limited
+/// store) for the HPT and 1 (5) for its history.
 pub(crate) struct InvertedMap {
     /// LPT: LPN -> PPN.
     ppns: By<Lpn, Vec<Ppn>>,
@@ -222,8 +220,7 @@ impl Map for InvertedMap {
         self.relocate(from, to)
     }
 
-    /// Counts the changes: the PPN of each LPN, the page's entry in the iLPT and, if its
-    /// fingerprint is known, those in HPT and iHPT.
+    /// Counts the changes: the PPN of each LPN, and the page's entries in iLPT, HPT and iHPT.
     #[inline]
     fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
         let changed = self.lpns_of(page.from).count() as u64 + 1 + 2 * u64::from(self.is_known(page.from));

@@ -1,6 +1,4 @@
-//! Repeated contents by plane: page writes of the host that bring a plane a content again.
-//!
-//! The DS-FTL paper's redundancy of planes (Fig. 4 and 11) is of data as they are written: it counts versions of one
+//! Page writes of the host that bring a plane a content again (DS-FTL paper, Fig. 4 and 11). They count versions of one
 //! logical page, most of which are invalid in the end.
 
 use flashtwin_bits::{By, HugeSlice};

@@ -161,8 +161,7 @@ impl<M: Map> OnFlash<'_, M> {
         }
     }
 
-    /// Collection changed entries of a page that was not in RAM: it is read, changed and written,
-    /// beside the cache (DFTL: updates of a victim's pages in one batch).
+    /// Collection changed entries of a page outside RAM: it is read, changed and written beside the cache (as in DFTL).
     fn write_moved(&mut self, page: TablePage, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         if self.paging.lru.is_cached(page) {
             self.paging.lru.set_dirty(page, true);

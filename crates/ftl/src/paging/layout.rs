@@ -6,8 +6,7 @@ use crate::dedup::Entries;
 use crate::ids::{Content, Lpn, TablePage, Vpn};
 use flashtwin_bits::{By, mix};
 
-/// Bytes of an entry: a page number; in the secondary table also a reference count. The RAM figures
-/// count the same.
+/// Bytes of an entry, as in the RAM figures: a page number; in the secondary table also a reference count.
 const PRIMARY_BYTES: u32 = 4;
 const SECONDARY_BYTES: u32 = 6;
 /// A fingerprint (SHA-1) and the VPN that it leads to.
@@ -26,11 +25,9 @@ impl Shape {
     }
 }
 
-/// The tables cut into pages: first the primary one, LPN -> PPN or VPN, then the secondary one,
-/// VPN -> PPNs. An LPN's page follows from its address in the host's address space, as in DFTL; pages
-/// in which no LPN of the footprint has an entry do not exist. The PPNs of replicas lie with the entry
-/// of their VPN as if they took no room. Last, where it is on flash as well, the fingerprint store: a
-/// fingerprint's page follows from the fingerprint, so that neighbours in time are no neighbours there.
+/// The tables cut into pages: the primary one (LPN -> PPN or VPN), the secondary one (VPN -> PPNs), then the
+/// fingerprint store, if it is on flash. An LPN's page follows from its address, as in DFTL. Pages without an LPN of
+/// the footprint do not exist. PPNs of replicas take no room. A fingerprint's page follows from the fingerprint.
 pub(crate) struct Layout {
     of_lpn: By<Lpn, Vec<TablePage>>,
     primary_pages: u32,

@@ -1,9 +1,7 @@
 //! Mapping tables that live on flash, with a cache of their pages in RAM, and their checkpoints.
 //!
-//! Source: RR-SSD paper III.B ("Storing Mapping Unit in RR-SSD": an LRU cache of the primary and
-//! the secondary table, periodic checkpoints), after DFTL (Gupta et al., ASPLOS 2009). Tables are
-//! cut into translation pages, whose addresses are in a directory in RAM. An update changes the
-//! page in RAM; on eviction it is written back to another flash page.
+//! Source: RR-SSD paper III.B (an LRU cache of both tables, periodic checkpoints), after DFTL (Gupta et al., ASPLOS
+//! 2009). A directory in RAM finds translation pages. A changed page is written to another flash page on eviction.
 
 mod access;
 mod layout;

@@ -10,8 +10,8 @@ use crate::ids::{Content, Lpn, NO_VPN, Owner, TablePage, Vpn};
 use crate::op::{FlashOp, Lookup, PagingSizes};
 
 pub(crate) trait Map: flashtwin_bits::State {
-    /// Prefetch what an operation on a page will use, in the order of the calls: what `lpn` and `content` say,
-    /// what that names, and so on.
+    /// Prefetches, in the order of the calls: the entries that `lpn` and `content` name, those that they name, and so
+    /// on.
     fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool);
 
     fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash);
@@ -149,8 +149,7 @@ impl<M: Map> Tables<M> {
         })
     }
 
-    /// A page write begins whose lookups are done ([`OnFlash::look_up_write`]). Returns the VPN that the page held
-    /// so far, where the tables are on flash: [`Tables::after_write`] wants to know.
+    /// A page write begins, its lookups done. Returns the VPN that the page held, where the tables are on flash.
     #[inline]
     pub(crate) fn before_write(&mut self, lpn: Lpn) -> Option<Vpn> {
         let paging = self.paging.as_mut()?;

@@ -1,8 +1,7 @@
 //! Translation pages on flash: blocks of their own, written in order, collected among themselves.
 //!
-//! Each table page has its plane. A plane's translation pages share a few blocks, twice as many as
-//! the pages would fill, reserved from the host's data. So writing a table page never moves data,
-//! which would change the tables again.
+//! A plane's translation pages share a few blocks, twice as many as they fill, reserved from the host's data. So
+//! writing one never moves data, which would change the tables again.
 
 use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
 

@@ -1,6 +1,5 @@
-//! Ideal-All-Chip Replication (RR-SSD paper, section I): the least loaded chip serves any
-//! read, and in it the least loaded unit. No copy exists; nothing is paid for it. On a device of one
-//! chip nothing is redirected.
+//! Ideal-All-Chip Replication (RR-SSD paper, section I): the least loaded chip, and unit in it, serves any read. No
+//! copy exists or is paid for. On a device of one chip nothing is redirected.
 
 use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 

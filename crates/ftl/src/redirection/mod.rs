@@ -14,8 +14,7 @@ use crate::op::ReadTarget;
 
 /// Chooses where a read is served, when it arrives.
 pub trait Redirection: Send + flashtwin_bits::State {
-    /// `home` is the content's first copy, `replicas` its further ones. Equal loads are
-    /// decided for the home copy.
+    /// `home` is the first copy, `replicas` the further ones. Equal loads are decided for the home copy.
     fn choose(&self, home: Ppn, replicas: &[Ppn], loads: &LoadView<'_>, geometry: &Geometry) -> ReadTarget;
 
     /// Whether a further copy may be read instead of the first one.

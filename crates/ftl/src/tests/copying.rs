@@ -1,14 +1,12 @@
 //! Copies made one by one: the effects of a few reads, step by step, and which copy serves a read.
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::content::replication::degree::DegreePolicy;
 use crate::controller::Controller;
 use crate::flash::allocation::AllocationPolicy;
 use crate::ids::{Content, Lpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    Cause, CopyingCounts, FlashOp, Ftl, FtlConfig, Host, LoadView, Mapping, OpKind, ReplicationConfig,
-    ReplicationPolicy,
+    Cause, CopyingCounts, FlashOp, Ftl, FtlConfig, Host, LoadView, Mapping, OpKind, ReplicationPolicy,
 };
 use flashtwin_nand::{NO_PPN, Ppn};
 
@@ -98,39 +96,6 @@ fn no_copy_gives_way_to_one_that_finds_no_chip() {
     }
 }
 
-/// Copies of contents 0, 1, 2, ... that were read 0, 1, 2, ... times.
-fn copies_by_reads(change: impl Fn(&mut ReplicationConfig), policy: ReplicationPolicy) -> Vec<usize> {
-    let mut options = options(policy);
-    change(&mut options.config.replication);
-    let mut driver = holding(8, &options);
-    for lpn in 0..8 {
-        for _ in 0..lpn {
-            driver.read(lpn).unwrap();
-        }
-    }
-    driver.idle(None).unwrap();
-    driver.end_period().unwrap();
-    driver.ftl.audit().unwrap();
-    (0..8).map(|lpn| copies_of(&driver, lpn)).collect()
-}
-
-#[test]
-fn how_many_copies_reads_earn_can_be_said() {
-    for policy in [ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine] {
-        let copies = |change: fn(&mut ReplicationConfig)| copies_by_reads(change, policy);
-        assert_eq!(copies(|_| {}), [1, 2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!(copies(|rules| rules.copies_per_read = 0.25), [1, 1, 1, 1, 2, 2, 2, 2]);
-        assert_eq!(copies(|rules| rules.copies_per_read = 2.5), [1, 3, 6, 8, 8, 8, 8, 8]);
-        assert_eq!(copies(|rules| rules.most_copies = 4), [1, 2, 3, 4, 4, 4, 4, 4]);
-        assert_eq!(copies(|rules| rules.most_copies = 1), [1; 8]);
-        assert_eq!(copies(|rules| rules.least_popularity = 3), [1, 1, 1, 4, 5, 6, 7, 8]);
-        let all_three = |rules: &mut ReplicationConfig| {
-            (rules.degree, rules.most_copies, rules.least_popularity) = (DegreePolicy::ManyOfFew, 5, 6);
-        };
-        assert_eq!(copies(all_three), [1, 1, 1, 1, 1, 1, 5, 5]);
-    }
-}
-
 fn collection(ops: &[FlashOp]) -> CopyingCounts {
     let count = |kind, causes: &[Cause]| {
         ops.iter().filter(|op| op.kind == kind && causes.contains(&op.cause)).count() as u64
@@ -148,7 +113,6 @@ fn collection_that_copies_set_off_is_counted_apart() {
     let mut pages = [0; 2];
     for seed in 0..200 {
         let mut options = Options::draw(seed);
-        options.config.mapping = Mapping::Content;
         options.plain_dedup();
         let policies = [ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine];
         options.config.replication.policy = policies[seed as usize % 2];
@@ -218,7 +182,7 @@ fn copies_take_turns_among_the_planes_of_their_chip() {
     options.units_per_chip = 4;
     let mut driver = holding(10, &options);
     (0..10).for_each(|lpn| read(&mut driver, lpn, 1));
-    let geometry = driver.ftl.flash.blocks.geometry.clone();
+    let geometry = driver.geometry().clone();
     let mut turns = [Vec::new(), Vec::new()];
     for op in of_copies(&driver.ops).filter(|op| op.kind == OpKind::Program) {
         let plane = geometry.plane(op.ppn);
@@ -279,7 +243,7 @@ fn copies_have_no_more_room_than_tables_on_flash_leave() {
     options.levels = [8, 1, 1, 1, 60, 8];
     options.config.mapping_cache.checkpoint_s = 1.0;
     let mut driver = Driver::new(&options);
-    let most = Ftl::capacity_pages(&options.config, &driver.ftl.flash.blocks.geometry.clone());
+    let most = Ftl::capacity_pages(&options.config, driver.geometry());
     // Entries with gaps between them: a page of the table for each.
     let addresses: Vec<u64> = (0..u64::from(footprint)).map(|lpn| lpn * 1_000).collect();
     let budget = driver.ftl.budget_pages();

@@ -4,7 +4,6 @@ use crate::controller::Controller;
 use flashtwin_bits::{Loader, Saver, State};
 use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
-use super::drawn;
 use super::reach::Map;
 use crate::content::ContentMap;
 use crate::content::replication::degree::DegreePolicy;
@@ -63,6 +62,7 @@ pub(super) struct Options {
     pub(super) units_per_chip: u32,
 }
 
+/// A value of a list: extremes, usual values and thresholds. What is listed twice is drawn twice as often.
 fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
     list[rng.below(list.len() as u32) as usize]
 }
@@ -100,13 +100,13 @@ impl Options {
             footprint,
             contents,
             steps: 400 + 4 * footprint.min(400),
-            trim_percent: pick(&mut rng, &drawn::TRIM_PERCENT),
-            read_percent: pick(&mut rng, &drawn::READ_PERCENT),
-            partial_percent: pick(&mut rng, &drawn::PARTIAL_PERCENT),
-            hot_percent: pick(&mut rng, &drawn::HOT_PERCENT),
+            trim_percent: pick(&mut rng, &[0, 0, 5, 25]),
+            read_percent: pick(&mut rng, &[0, 20, 50, 90]),
+            partial_percent: pick(&mut rng, &[0, 10, 50]),
+            hot_percent: pick(&mut rng, &[10, 50, 90]),
             checkpoint_every,
-            audit_every: pick(&mut rng, &drawn::AUDIT_EVERY),
-            period_every: pick(&mut rng, &drawn::PERIOD_EVERY),
+            audit_every: pick(&mut rng, &[1, 17, 101]),
+            period_every: pick(&mut rng, &[20, 100, 1000]),
             units_per_chip: pick(&mut rng, &[1, levels[2], levels[2] * levels[3]]),
         }
     }
@@ -132,8 +132,9 @@ impl Options {
         (0..known).map(|_| rng.below(self.config.partition.partitions) as u8).collect()
     }
 
-    /// The same with the tables and the deduplication that everything else goes with.
+    /// A system of contents with the tables and the deduplication that everything else goes with.
     pub(super) fn plain_dedup(&mut self) {
+        self.config.mapping = Mapping::Content;
         self.config.mapping_cache = MappingCacheConfig::default();
         self.config.spread = SpreadConfig::default();
         let fingerprint_entries = self.config.dedup.fingerprint_entries;
@@ -154,31 +155,32 @@ fn config(rng: &mut Rng) -> FtlConfig {
     let mut config = FtlConfig::default();
     if rng.below(3) > 0 {
         config.mapping = Mapping::Content;
-        let [one, few] = drawn::FEW_FINGERPRINTS.map(Entries::Limited);
+        let [one, few] = [1, 20].map(Entries::Limited);
         config.dedup.fingerprint_entries = pick(rng, &[Entries::Unlimited, Entries::Unlimited, one, few]);
         config.replication.policy = pick(rng, &ReplicationPolicy::ALL);
     }
     if config.mapping == Mapping::Page && rng.below(4) > 0 {
         config.spread = spread(rng);
     }
-    config.background.jobs = pick(rng, &drawn::JOBS);
+    config.background.jobs = pick(rng, &[1, 5, 4096]);
     dedup(rng, &mut config);
     let replication = &mut config.replication;
-    replication.alpha = pick(rng, &drawn::ALPHA);
+    replication.alpha = pick(rng, &[0.0, 0.1, 1.0, 30.0]);
     replication.degree = pick(rng, &DegreePolicy::ALL);
     replication.placement = pick(rng, &PlacementPolicy::ALL);
     replication.few_copies = 1 + rng.below(3);
-    replication.adjust_every = pick(rng, &drawn::ADJUST_EVERY);
-    replication.class_pages = pick(rng, &drawn::CLASS_PAGES);
+    replication.adjust_every = pick(rng, &[1, 2, 7]);
+    replication.class_pages = pick(rng, &[1, 4, 4096]);
     config.allocation.policy = pick(rng, &AllocationPolicy::ALL);
-    config.allocation.order = Order::try_from(pick(rng, &drawn::ORDERS).to_owned()).unwrap();
+    config.allocation.order =
+        Order::try_from(pick(rng, &["CWDP", "PDWC", "DPCW", "WCPD"]).to_owned()).unwrap();
     config.redirection.policy = pick(rng, &RedirectionPolicy::ALL);
     config.gc.victim = pick(rng, &VictimPolicy::ALL);
     config.gc.choices = 1 + rng.below(4);
-    config.gc.start = pick(rng, &drawn::GC_START);
-    config.gc.stop = pick(rng, &drawn::GC_STOP);
-    config.gc.urgent = pick(rng, &drawn::GC_URGENT);
-    config.gc.step_pages = pick(rng, &drawn::GC_STEP_PAGES);
+    config.gc.start = pick(rng, &[0.0, 0.05, 0.5, 0.95]);
+    config.gc.stop = pick(rng, &[0.0, 0.3]);
+    config.gc.urgent = pick(rng, &[1, 2, 40]);
+    config.gc.step_pages = pick(rng, &[1, 3, 8, 1000]);
     config
 }
 
@@ -186,23 +188,23 @@ fn partition(config: &mut FtlConfig, rng: &mut Rng) {
     let partition = &mut config.partition;
     partition.policy = pick(rng, &PartitionPolicy::ALL);
     partition.partitions = match partition.policy {
-        PartitionPolicy::Offline => pick(rng, &drawn::PARTITIONS),
+        PartitionPolicy::Offline => pick(rng, &[1, 2, 3, 5]),
         _ => 2,
     };
-    partition.window = pick(rng, &drawn::WINDOW);
-    partition.filter_bits = pick(rng, &drawn::FILTER_BITS);
+    partition.window = pick(rng, &[0.01, 0.25, 3.0]);
+    partition.filter_bits = pick(rng, &[1, 8, 64]);
 }
 
 fn wear(config: &mut FtlConfig, rng: &mut Rng) {
     let wear = &mut config.wear;
     wear.policy = pick(rng, &WearPolicy::ALL);
-    (wear.threshold, wear.every) = (pick(rng, &drawn::WEAR_THRESHOLD), pick(rng, &drawn::WEAR_EVERY));
+    (wear.threshold, wear.every) = (pick(rng, &[1, 2, 16]), pick(rng, &[1, 1, 7]));
 }
 
 fn placing(config: &mut FtlConfig, rng: &mut Rng) {
-    config.allocation.hipa_threshold = pick(rng, &drawn::HIPA_THRESHOLD);
-    config.allocation.hipa_weight = pick(rng, &drawn::HIPA_WEIGHT);
-    config.allocation.hipa_sample_us = pick(rng, &drawn::HIPA_SAMPLE_US);
+    config.allocation.hipa_threshold = pick(rng, &[1.0, 1.5, 1000.0]);
+    config.allocation.hipa_weight = pick(rng, &[0.001, 0.25, 1.0]);
+    config.allocation.hipa_sample_us = pick(rng, &[0.001, 30.0, 100.0, 1e9]);
     config.spread.own_copy_counts = rng.below(3) > 0;
     config.spread.place = pick(rng, &PlacePolicy::ALL);
 }
@@ -212,9 +214,9 @@ fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
     replication.score_ties = pick(rng, &ScoreTies::ALL);
     replication.equals = pick(rng, &Equals::ALL);
-    replication.copies_per_read = pick(rng, &drawn::COPIES_PER_READ);
-    replication.most_copies = pick(rng, &drawn::MOST_COPIES);
-    replication.least_popularity = pick(rng, &drawn::LEAST_POPULARITY).min(chips.max(2) - 1);
+    replication.copies_per_read = pick(rng, &[1.0, 1.0, 1.0, 0.1, 0.25, 2.5]);
+    replication.most_copies = pick(rng, &[256, 256, 256, 256, 2, 3, 1]);
+    replication.least_popularity = pick(rng, &[1, 1, 1, 2, 3]).min(chips.max(2) - 1);
 }
 
 /// Puts the tables of some systems on flash. Returns the steps between checkpoints; 0: there are none.
@@ -222,9 +224,10 @@ fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
     if config.dedup.tables == TableKind::Inverted || rng.below(2) == 0 {
         return 0;
     }
-    let checkpoint_every = pick(rng, &drawn::CHECKPOINT_EVERY);
+    let checkpoint_every = pick(rng, &[0, 0, 3, 50]);
     config.mapping_cache.checkpoint_s = if checkpoint_every > 0 { 1.0 } else { 0.0 };
-    let sizes = drawn::TABLE_BYTES.map(CacheBytes::Limited);
+    // A page (of 64 bytes), two, five and a part, many.
+    let sizes = [64, 64, 2 * 64, 5 * 64 + 63, 20 * 64].map(CacheBytes::Limited);
     config.mapping_cache.bytes = match rng.below(6) as usize {
         unlimited if unlimited == sizes.len() => CacheBytes::Unlimited,
         size => sizes[size],
@@ -243,18 +246,18 @@ fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
 pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
     SpreadConfig {
         policy: SpreadPolicy::Duplicates,
-        bloom_bits_per_page: pick(rng, &drawn::BLOOM_BITS_PER_PAGE),
-        bloom_hashes: pick(rng, &drawn::BLOOM_HASHES),
-        bloom_rebuild: pick(rng, &drawn::BLOOM_REBUILD),
+        bloom_bits_per_page: pick(rng, &[1, 3, 10]),
+        bloom_hashes: pick(rng, &[1, 2, 7]),
+        bloom_rebuild: pick(rng, &[0.1, 0.5, 1.0]),
         verify: rng.below(4) > 0,
-        candidates: pick(rng, &drawn::CANDIDATES),
+        candidates: pick(rng, &[1, 2, 16]),
         ..SpreadConfig::default()
     }
 }
 
 fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
     let dedup = &mut config.dedup;
-    dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
+    dedup.sampling_pages = pick(rng, &[1, 1, 3, 8]);
     let free = config.replication.policy == ReplicationPolicy::None;
     if free && rng.below(3) == 0 {
         dedup.tables = TableKind::Inverted;
@@ -276,8 +279,7 @@ pub(super) struct Driver {
     /// Jobs of operations that are ordered and not yet done, in order, up to how many of `ops`.
     jobs: Vec<u32>,
     looked_at: usize,
-    /// Of a run of writes that share a sample: how many are to come, and whether they are
-    /// fingerprinted; unknown before the sample is written.
+    /// Of a run of writes that share a sample: how many are to come, and whether they are fingerprinted, once known.
     run: (u32, Option<bool>),
 }
 

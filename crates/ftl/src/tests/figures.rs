@@ -23,8 +23,7 @@ fn content_addressed() -> FtlConfig {
     FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() }
 }
 
-/// Pages lie where their addresses say, 3/2 of the LPN: 0, 3, 4 and 7 on channel 0 of two, the others on channel 1.
-/// Those that hold the same know of each other at once, where one found its channel taken.
+/// Addresses are 3/2 of the LPN: pages 0, 3, 4 and 7 lie on channel 0 of two. Equal pages know of each other at once.
 fn spreading() -> FtlConfig {
     let mut config = FtlConfig::default();
     (config.spread.policy, config.spread.verify) = (SpreadPolicy::Duplicates, false);
@@ -36,8 +35,7 @@ fn valid_pages(driver: &Driver) -> Vec<u64> {
     driver.ftl.plane_valid_pages().to_vec()
 }
 
-/// Bytes of a plane's and of a block's state on such a device, after the first page of a plane was written: its counts,
-/// then of the block that was opened a word, two links and the owners of eight pages.
+/// Bytes of a plane and its first opened block: counts; a word, two links and eight owners.
 fn opened(planes: u64) -> u64 {
     planes * (8 + 8 + 8 * 4)
 }

@@ -53,8 +53,7 @@ fn order_of_use(flash: &mut Flash, plane: Plane) -> Vec<u32> {
     firsts.into_iter().map(|page| geometry.block_in_plane(geometry.block_index(page))).collect()
 }
 
-/// One plane of twelve blocks, all but one of them full of valid pages, with `partitions`
-/// partitions; and the pages of the block that was filled last.
+/// One plane of twelve blocks, all but one full of valid pages; and the pages of the last.
 fn full(partitions: u32) -> (Flash, Vec<Ppn>) {
     let mut config = FtlConfig::default();
     config.gc.victim = VictimPolicy::Fifo;

@@ -2,7 +2,6 @@
 
 mod adopted;
 mod copying;
-mod drawn;
 mod driver;
 mod figures;
 mod flash;

@@ -10,8 +10,7 @@ use crate::ids::{Lpn, NO_VPN, Vpn};
 use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, Mapping, OpKind, Rng, TablePage};
 use flashtwin_bits::mix;
 
-/// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
-/// 16 LPNs or 10 VPNs in RAM.
+/// One plane without collection, with room for `pages` translation pages of 16 LPNs or 10 VPNs in RAM.
 fn device(mapping: Mapping, blocks: u32, pages_per_block: u32, pages: u64, footprint: u32) -> Driver {
     device_with(mapping, false, blocks, pages_per_block, pages, footprint)
 }
@@ -253,8 +252,7 @@ fn translation_pages_have_blocks_of_their_own() {
     assert_eq!(write(16), (vec![program(3, 1)], looked(1, Some(page(3, 0)))));
     assert_eq!(write(0), (vec![program(3, 2)], looked(0, Some(page(3, 1)))));
     assert_eq!(write(16), (vec![program(3, 3)], looked(1, Some(page(3, 2)))));
-    // Two blocks are full, which is all that there may be: of the two with one valid page each, the
-    // older is collected. It holds the page of LPN 32.
+    // Two full blocks are the most: of two with one valid page each the older, with LPN 32's page, is collected.
     let collected = vec![
         metadata(OpKind::Read, page(1, 0), NO_PPN),
         metadata(OpKind::Program, page(5, 0), page(1, 0)),
@@ -288,8 +286,7 @@ fn changed_entries_are_written_once_for_a_victim() {
         .map(|op| (op.kind, op.cause, geometry.block_in_plane(geometry.block_index(op.ppn))))
         .collect();
     let (gc, metadata) = (Cause::Gc, Cause::Metadata);
-    // Block 0 held pages 0, 16 and 1 of two translation pages: each is read and written once, after the
-    // victim is gone.
+    // Block 0 held pages of two translation pages: each is read and written once, after the victim is gone.
     let expected = [
         (OpKind::Read, gc, 0),
         (OpKind::Program, gc, batch[1].2),

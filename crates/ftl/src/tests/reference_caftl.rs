@@ -7,7 +7,7 @@ use super::reach::Map;
 use crate::content::Candidate;
 use crate::dedup::plain::PlainStore;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy};
-use crate::ids::{Content, Vpn};
+use crate::ids::Content;
 use crate::{Cause, Entries, FlashOp, FtlConfig, Mapping, ReplicationPolicy};
 
 pub(super) struct ContentEntry {
@@ -134,7 +134,6 @@ fn by_hand(options: &Options) -> Driver {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = Mapping::Content;
     options.config.replication.policy = ReplicationPolicy::None;
     options.plain_dedup();
     let dedup = &mut options.config.dedup;
@@ -198,8 +197,7 @@ fn every_write_and_every_merge_is_what_the_plain_model_says() {
     assert!(unhashed > 1_000 && merged > 1_000 && moved > 20, "{unhashed} {merged} {moved}");
 }
 
-/// Reads end and begin, in both; a page that is being read waits no more. Returns whether one that
-/// was read had been moved meanwhile.
+/// Ends and begins reads in both. Returns whether a page that was read had been moved meanwhile.
 fn idle(
     driver: &mut Driver,
     reference: &mut Reference,
@@ -230,32 +228,6 @@ fn compare_stores(driver: &Driver, reference: &Reference) {
     for &content in &reference.ever {
         let found = map.fingerprints.peek(Content::new(content)) != crate::NO_VPN;
         assert_eq!(found, reference.known(content).is_some(), "content {content}");
-    }
-}
-
-#[test]
-fn unlimited_store_finds_every_duplicate_in_idle_time() {
-    for seed in 0..40 {
-        let mut options = options(seed);
-        options.config.dedup.fingerprint_entries = Entries::Unlimited;
-        let mut driver = by_hand(&options);
-        let mut workload = Workload::new(&options);
-        for step in 0..options.steps {
-            if step % 5 == 0 {
-                driver.begin_run(4);
-            }
-            if let Step::Write { lpn, content, .. } = workload.next() {
-                driver.write(lpn, content, false).unwrap();
-            }
-        }
-        let mut pages = Vec::new();
-        driver.ftl.dedup_by_hand(u32::MAX, &mut driver.ops, &mut pages);
-        pages.into_iter().for_each(|page| driver.ftl.fingerprint_read(page));
-        driver.ftl.audit().unwrap();
-        let Map::Content(map) = driver.ftl.map() else { unreachable!("the options say content") };
-        let live: Vec<Vpn> = map.live().collect();
-        let contents: HashSet<Content> = live.iter().map(|&vpn| map.content(vpn)).collect();
-        assert_eq!(contents.len(), live.len(), "seed {seed}");
     }
 }
 

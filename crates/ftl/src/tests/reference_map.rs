@@ -10,8 +10,6 @@ use crate::{Entries, Mapping, ReplicationPolicy, SpreadConfig};
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = Mapping::Content;
-    options.config.spread = SpreadConfig::default();
     let capacities = [1, 2, 5, 30].map(Entries::Limited);
     let tables = options.config.dedup.tables;
     options.plain_dedup();

@@ -1,5 +1,4 @@
-//! On-line replication as its rules read (RR-SSD paper IV.B.4; systems.md, section 4), on plain lists, compared
-//! after every operation and every background job with the copies of the controller.
+//! On-line replication (RR-SSD paper IV.B.4; systems.md, section 4) on plain lists, compared copy by copy.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +7,9 @@ use super::reference_replication::{Chip, best_chip, blocks_per_chip, popularity,
 use crate::content::replication::placement::ScoreTies;
 use crate::ids::{Lpn, Vpn};
 use crate::redirection::RedirectionPolicy;
-use crate::{
-    FlashOp, Mapping, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy, SpreadConfig,
-};
+use crate::{FlashOp, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy};
 
-/// One content: its reads in the period, the chips that hold it, home first, and the reads under which its
-/// replicas are listed.
+/// A content: its reads in the period, its chips, home first, and the reads under which its replicas are listed.
 #[derive(Debug, Clone)]
 struct Content {
     number: crate::Content,
@@ -170,8 +166,6 @@ fn compare(driver: &Driver, model: &Model) {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = Mapping::Content;
-    options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     options.modelled_placement();
     let replication = &mut options.config.replication;
@@ -203,7 +197,7 @@ fn model(driver: &Driver, options: &Options) -> Model {
 
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
     let vpn = driver.contents().vpn_of(Lpn::new(lpn));
-    let saturation = u64::from(driver.ftl.flash.blocks.geometry.chips()).saturating_sub(1).max(1);
+    let saturation = u64::from(driver.geometry().chips()).saturating_sub(1).max(1);
     let mut at = driver.ops.len();
     let mut source = None;
     for _ in 0..reads {

@@ -1,11 +1,10 @@
-//! Priority-LRU as its rules read (systems.md, section 6), on plain lists, compared after every operation
-//! with the classes and copies of the controller.
+//! Priority-LRU (systems.md, section 6) on plain lists, compared after every operation.
 
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::ids::{Lpn, Vpn};
-use crate::{FlashOp, Mapping, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
+use crate::{FlashOp, NO_JOB, OpKind, ReplicationPolicy};
 use flashtwin_nand::{Chip, Plane};
 
 /// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and
@@ -67,8 +66,7 @@ impl Model {
         self.class(vpn) > 1 && self.chips[&vpn].len() < chips
     }
 
-    /// Whether a copy would have room: the least recent replica of the lowest class is dropped, if
-    /// that class is no higher than the page's own.
+    /// Whether a copy has room: free, or of the least recent replica of the lowest class, no higher than its own.
     fn fits(&self, vpn: Vpn) -> bool {
         let lower = |victim: Vpn| victim != vpn && self.class(victim) <= self.class(vpn);
         self.used() < self.budget || self.victim().is_some_and(lower)
@@ -135,8 +133,6 @@ fn compare(driver: &Driver, model: &Model) {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = Mapping::Content;
-    options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     let replication = &mut options.config.replication;
     replication.policy = ReplicationPolicy::PriorityLru;
@@ -152,7 +148,7 @@ fn options(seed: u64) -> Options {
 }
 
 fn model(driver: &Driver, options: &Options) -> Model {
-    let chips = driver.ftl.flash.blocks.geometry.chips();
+    let chips = driver.geometry().chips();
     Model {
         classes: vec![Vec::new(); 1 + chips as usize],
         chips: BTreeMap::new(),
@@ -178,8 +174,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         driver.read(lpn).unwrap();
         if vpn != crate::NO_VPN {
             model.read(vpn);
-            // A copy that finds no room when it is earned is forgotten, unless another copy is
-            // under way.
+            // A copy without room when it is earned is forgotten, unless another is under way.
             let begins = earned > 0 || model.fits(vpn);
             earned += u32::from(begins && model.earns(vpn, driver.chip.len()));
         }

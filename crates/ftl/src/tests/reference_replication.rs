@@ -1,14 +1,12 @@
-//! Popularity replication written after its rules (RR-SSD paper II.D and III.B; systems.md, section
-//! 4), compared copy by copy with the controller at each period end.
+//! Popularity replication (RR-SSD paper II.D, III.B; systems.md, section 4), compared at each period end.
 
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::SpreadConfig;
 use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::{PlacementPolicy, ScorePopularity, ScoreTies};
 use crate::ids::{Lpn, Vpn};
-use crate::{Cause, FlashOp, Mapping, ReplicationConfig, ReplicationPolicy};
+use crate::{Cause, FlashOp, ReplicationConfig, ReplicationPolicy};
 use flashtwin_nand as nand;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -46,8 +44,7 @@ pub(super) fn blocks_per_chip(driver: &Driver) -> u64 {
     u64::from(driver.geometry().planes_per_chip()) * u64::from(driver.geometry().blocks_per_plane)
 }
 
-/// A chip's popularity in 1/65536 of a read: each content's reads, or as many for each copy as make them
-/// up together. Contents are given with their reads and the chips that hold them.
+/// A chip's popularity in 1/65536 of a read. Contents are given with their reads and chips.
 pub(super) fn popularity<'a>(
     rules: &ReplicationConfig,
     contents: impl Iterator<Item = (u64, &'a Vec<usize>)>,
@@ -232,8 +229,6 @@ const ALPHAS: [(f64, u64); 5] = [(0.0, 0), (0.05, 5), (0.15, 15), (0.3, 30), (2.
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = Mapping::Content;
-    options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     options.modelled_placement();
     let replication = &mut options.config.replication;
@@ -276,7 +271,7 @@ fn every_period_makes_and_drops_the_copies_that_the_rules_say() {
         let options = options(seed);
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
-        let saturation = u64::from(driver.ftl.flash.blocks.geometry.chips()).saturating_sub(1).max(1);
+        let saturation = u64::from(driver.geometry().chips()).saturating_sub(1).max(1);
         let mut reads = vec![0u64; 2 * options.steps as usize];
         let mut period = 0;
         for _ in 0..options.steps {

@@ -147,7 +147,7 @@ impl Reference {
 }
 
 fn channel(driver: &Driver, ppn: u32) -> u32 {
-    let geometry = &driver.ftl.flash.blocks.geometry;
+    let geometry = driver.geometry();
     geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(Ppn::new(ppn)))).number()
 }
 
@@ -177,16 +177,12 @@ fn page_avoids_channels_of_its_content_and_duplicates_are_equal() {
                     let (ppn, _) = driver.write(lpn, content, partial).unwrap().program.unwrap();
                     let chosen = channel(&driver, ppn.number());
                     if let Some(expected) = expected {
-                        assert_eq!(
-                            driver.ftl.flash.blocks.geometry.plane(ppn),
-                            Plane::new(expected),
-                            "seed {seed}"
-                        );
+                        assert_eq!(driver.geometry().plane(ppn), Plane::new(expected), "seed {seed}");
                         foreseen += u64::from(Some(expected) != proposal);
                     }
                     let held = (0..channels).filter(|&at| reference.holds(content, at)).count() as u32;
-                    // Where there was room everywhere, only a content that all hold is written twice, or
-                    // one that this page alone holds there.
+                    // With room everywhere, a content comes twice only if all hold it, or this page alone holds it
+                    // there.
                     let full = now.room.contains(&false);
                     let stays = !reference.other_holds(lpn, content, chosen)
                         && !options.config.spread.own_copy_counts;

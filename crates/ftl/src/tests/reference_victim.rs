@@ -93,7 +93,7 @@ fn victims_are_those_that_a_scan_finds() {
         let mut options = Options::draw(seed);
         options.config.mapping_cache = crate::MappingCacheConfig::default();
         let mut driver = Driver::new(&options);
-        let geometry = driver.ftl.flash.blocks.geometry.clone();
+        let geometry = driver.geometry().clone();
         let policy = options.config.gc.victim;
         let choices = Arc::new(Mutex::new(0));
         let compared = Compared {

@@ -1,5 +1,4 @@
-//! Spreading of duplicates page by page: which answers of the filters count, which pages are read
-//! for them, and the state of pages that are compared, moved and aged.
+//! Spreading of duplicates page by page: filter answers, pages read for them, pages compared, moved and aged.
 
 use flashtwin_nand::{NO_PPN, Ppn};
 
@@ -8,8 +7,7 @@ use crate::flash::allocation::AllocationPolicy;
 use crate::page::spread::SpreadPolicy;
 use crate::{Cause, FtlConfig, OpKind};
 
-/// Two channels of one plane, filters that forget nothing by themselves. Pages lie where their addresses say, 3/2 of
-/// the LPN: 0, 3, 4 and 7 on channel 0, the others on channel 1.
+/// Two channels of one plane, filters that forget nothing. Pages 0, 3, 4 and 7 belong on channel 0 (3/2 of the LPN).
 fn driver(change: impl Fn(&mut FtlConfig)) -> Driver {
     let mut config = FtlConfig::default();
     (config.spread.policy, config.spread.bloom_rebuild) = (SpreadPolicy::Duplicates, 1.0);

@@ -19,7 +19,7 @@ fn device(mapping: Mapping) -> (Driver, FtlConfig) {
 }
 
 fn layout(driver: &Driver, config: &FtlConfig) -> Layout {
-    Layout::new(config.table_shape(), &driver.ftl.flash.blocks.geometry, (0..160u32).map(u64::from))
+    Layout::new(config.table_shape(), driver.geometry(), (0..160u32).map(u64::from))
 }
 
 fn entries(driver: &Driver, layout: &Layout, page: TablePage) -> (Vec<u32>, bool) {

@@ -1,5 +1,4 @@
-//! The two-level and the inverted tables of CA-SSD: their contents, their equal effect on the
-//! flash, and the changes by collection.
+//! The two-level and the inverted tables of CA-SSD: contents, equal effect on the flash, changes by collection.
 
 use flashtwin_nand::NO_PPN;
 

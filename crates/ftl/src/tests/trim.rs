@@ -1,5 +1,4 @@
-//! The effect of a trim in every mapping scheme: on the mapping, on shared contents, on copies, and
-//! on collection. It orders no operations itself.
+//! A trim in every mapping scheme: the mapping, shared contents, copies, collection. It orders no operations.
 
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 

@@ -79,8 +79,7 @@ fn cold_data_change_places_with_the_most_worn_block() {
     driver.ftl.audit().unwrap();
 }
 
-/// Fewest and most erases of a block, and write amplification, when a tenth of the pages took all
-/// writes but the first of each.
+/// Fewest and most erases of a block, and write amplification, after writes to a tenth of the pages.
 fn wear_after(rounds: u32, policy: WearPolicy, threshold: u32, every: u32) -> (u32, u32, f64) {
     let (blocks, pages) = (64, 16);
     let mut config = FtlConfig { wear: WearConfig { policy, threshold, every }, ..FtlConfig::default() };
@@ -103,8 +102,7 @@ fn static_levelling_bounds_what_the_others_let_grow() {
             assert!(least == 0 && most > grown, "{policy:?}: {least} to {most}");
         }
         let unlevelled = wear_after(rounds, WearPolicy::Dynamic, 1, 1).2;
-        // One block moved for each collected keeps the difference at the threshold; one for sixteen
-        // follows as fast as it may.
+        // One block moved for each collected keeps the difference at the threshold; one for sixteen follows slowly.
         for (threshold, every, slack, cost) in
             [(4, 1, 1, 0.3), (16, 1, 1, 0.1), (16, 16, 1, 0.1), (4, 16, 16, 0.1)]
         {

@@ -1,10 +1,8 @@
-//! Alibaba block traces: `device_id,opcode,offset,length,timestamp`.
+//! Alibaba block traces: `device_id,opcode,offset,length,timestamp`: bytes, microseconds since 1970, R or W. Each
+//! virtual disk is a volume.
 //!
-//! Offsets and lengths are bytes, times microseconds since 1970, the opcode is R or W. Each virtual
-//! disk is a volume.
-//!
-//! Source: Alibaba, block-traces (io_traces.csv, January 2020), README; J. Li et al., "An In-Depth
-//! Analysis of Cloud Block Storage Workloads in Large-Scale Production", IISWC '20.
+//! Source: Alibaba, block-traces (io_traces.csv, January 2020), README; J. Li et al., "An In-Depth Analysis of Cloud
+//! Block Storage Workloads in Large-Scale Production", IISWC '20.
 
 use super::Row;
 use crate::request::Op;

@@ -1,14 +1,14 @@
 //! blkparse text, default format: `major,minor cpu sequence time pid action rwbs sector + sectors [process]`.
 //!
-//! blktrace records several events a request. The events of one action are the requests of the trace: D (issued
-//! to the driver) unless the options name another; all others are skipped and counted. Times are seconds with
-//! nine decimals, addresses and sizes 512-byte sectors. The flags (RWBS) say read (R), write (W, or ZA for a zone
-//! append) or discard (D). An F before that is a flush: of its own without sectors (`FN`, `FWS`, `FF`), else one that
-//! comes before the request (`FWFS`), both at the time of the event; an F behind it is forced unit access (`WFS`). Other events without sectors (passthrough commands)
-//! are empty requests. Messages at the beginning and the summary at the end are skipped. Each device is a volume.
+//! blktrace records several events a request. The requests of the trace are the events of one action: D (issued to the
+//! driver) unless the options name another. All others are skipped and counted. Times are seconds, addresses and sizes
+//! 512-byte sectors. Flags (RWBS): read (R), write (W, or ZA for a zone append), discard (D). An F before that is a
+//! flush: of its own without sectors (`FN`, `FWS`, `FF`), else one that comes before the request (`FWFS`). An F behind
+//! it is forced unit access (`WFS`). Other events without sectors (passthrough commands) are empty requests. Messages
+//! and the summary are skipped. Each device is a volume.
 //!
-//! Source: blktrace, blkparse(1), and blkparse_fmt.c for the default format of each action and for the flags (REQ_PREFLUSH
-//! and REQ_OP_FLUSH are the F in front); the kernel's Documentation/block/writeback_cache_control.rst.
+//! Source: blktrace, blkparse(1), and blkparse_fmt.c (REQ_PREFLUSH and REQ_OP_FLUSH are the F in front); the kernel's
+//! Documentation/block/writeback_cache_control.rst.
 
 use super::Row;
 use crate::options::OpenOptions;

@@ -1,13 +1,12 @@
 //! CloudPhysics virtual machines: `version,time,op,size,lbn`.
 //!
-//! vSCSI records as text: the version of the record (1 or 2), the time in seconds (whole ones in
-//! the published sample: two hours of a disk), the SCSI operation code in hex, bytes, and 512-byte
-//! sectors. Reads and writes of 6, 10, 12 and 16 bytes are requests. SYNCHRONIZE CACHE (35, 91) is
-//! a flush of the whole disk, even if it names a range. Other commands (such as inquiries, and
-//! UNMAP, whose addresses are not recorded) are skipped and counted. One file is one virtual disk.
+//! vSCSI records as text: version (1 or 2), seconds, the SCSI operation code in hex, bytes, and 512-byte sectors. Reads
+//! and writes of 6 to 16 bytes are requests. SYNCHRONIZE CACHE (35, 91) is a flush of the whole disk, even if it names
+//! a range. Other commands (such as UNMAP, whose addresses are not recorded) are skipped and counted. A file is one
+//! disk.
 //!
-//! Source: libCacheSim, data/cloudPhysicsIO.csv and its guide on the units of a trace; C. Waldspurger et
-//! al., "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
+//! Source: libCacheSim, data/cloudPhysicsIO.csv and its guide on the units of a trace; C. Waldspurger et al.,
+//! "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
 
 use super::Row;
 use crate::request::Op;

@@ -1,9 +1,9 @@
 //! DiskSim ASCII: `time_ms device lba size flags`, decimal milliseconds, flag bit 0 = read.
 //!
-//! DiskSim itself counts addresses and sizes in 512-byte sectors (`disksim`); there are converted traces in bytes
-//! as well (`disksim-bytes`). A size that is no multiple of 512 proves sectors, as no request to a block device has
-//! such a number of bytes. Where every size is a multiple of 512, either unit is possible and the user has to name
-//! the format. A file whose times are all whole numbers is recognised as `mqsim`, in nanoseconds.
+//! DiskSim counts 512-byte sectors (`disksim`). There are converted traces in bytes as well (`disksim-bytes`). A size
+//! that is no multiple of 512 proves sectors, because no request to a block device has such a number of bytes.
+//! Otherwise the user has to name the format. A file whose times are all whole numbers is recognised as `mqsim`, in
+//! nanoseconds.
 //!
 //! Source: J. Bucy et al., "The DiskSim Simulation Environment Version 4.0 Reference Manual", 2008.
 

@@ -1,18 +1,16 @@
-//! Microsoft production servers: ETW events as `xperf` dumps them, of which `DiskRead`, `DiskWrite` and `DiskFlush` count.
+//! Microsoft production servers: ETW events as `xperf` dumps them; `DiskRead`, `DiskWrite` and `DiskFlush` count.
 //!
-//! Fields are separated by commas and padded with blanks. A header, from `BeginHeader` to `EndHeader`, lists the
-//! fields of every kind of event; the fields of a request are found by their names there (later recorders add
-//! `CPU`). Without a header they are those of the published traces: `kind, TimeStamp, Process Name ( PID),
-//! ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, ...`; those of a flush lack offset and size. Offset and
-//! size are bytes in hex, times microseconds. All other events (`DiskReadInit`, those of files and processes) are skipped
-//! and counted. Each disk is a volume.
+//! A header, from `BeginHeader` to `EndHeader`, lists the fields of every kind of event, and fields are found by name
+//! (later recorders add `CPU`). Without a header they are those of the published traces: `kind, TimeStamp, Process Name
+//! ( PID), ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, ...`; a flush lacks offset and size. Offset and
+//! size are bytes in hex, times microseconds. All other events are skipped and counted. Each disk is a volume.
 //!
-//! The recorder writes the event at the completion of the request. `TimeStamp` is nevertheless read as the arrival,
-//! as in the published studies of these traces: `ElapsedTime` is the response time of a disk of 2007.
+//! The recorder writes the event at the completion of the request. `TimeStamp` is nevertheless read as the arrival, as
+//! in the published studies: `ElapsedTime` is the response time of a disk of 2007.
 //!
-//! Source: the SNIA IOTTA repository's description of its Microsoft production server traces;
-//! S. Kavalanekar et al., "Characterization of storage workload traces from production Windows
-//! Servers", IISWC '08; Microsoft, "DiskIo_TypeGroup1 class" (reads and writes) and "DiskIo_TypeGroup3 class" (flushes).
+//! Source: the SNIA IOTTA repository's description of its Microsoft production server traces; S. Kavalanekar et al.,
+//! "Characterization of storage workload traces from production Windows Servers", IISWC '08; Microsoft,
+//! "DiskIo_TypeGroup1 class" (reads and writes) and "DiskIo_TypeGroup3 class" (flushes).
 
 use super::Row;
 use crate::request::Op;

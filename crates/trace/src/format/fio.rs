@@ -1,11 +1,9 @@
 //! fio I/O logs of version 2 (`file action offset length`) and 3 (`time file action offset length`).
 //!
-//! The first line names the version. Offsets and lengths are bytes, each file is a volume; times of
-//! version 3 are microseconds since the start of the run. Version 2 has no times but `wait` lines,
-//! with microseconds in the place of the offset: a request arrives at the sum of the waits before
-//! it. Without any wait all arrive at 0, and the trace has a warning. `sync` and `datasync` are
-//! flushes with any offset and length; `add`, `open` and `close` are skipped and counted. Version 1
-//! is not read; fio itself dropped it in 2008.
+//! The first line names the version. Offsets and lengths are bytes, each file is a volume. Times of version 3 are
+//! microseconds. Version 2 has `wait` lines instead, with microseconds in the place of the offset: a request arrives at
+//! the sum of the waits before it. Without any wait all arrive at 0, and the trace has a warning. `sync` and `datasync`
+//! are flushes. `add`, `open` and `close` are skipped and counted. Version 1 is not read (fio dropped it in 2008).
 //!
 //! Source: fio, HOWTO, "Trace file format", and iolog.c (for the unit of version 3's times).
 

@@ -1,12 +1,11 @@
 //! FIU IODedup and SRCMap: `ts_ns pid process lba_512 sectors W|R major minor digest`.
 //!
-//! A line is a request or, as the FIU recorder wrote it, 4 KB of one: lines of equal time, process, direction and
-//! volume with consecutive addresses are joined into one request. The digest is an MD5 for each 4 KB (32 hex
-//! digits) or, in the homes traces, eight of them, one for each sector (256 hex digits); those of a longer request
-//! are concatenated. A process name may contain blanks.
+//! A line is a request or 4 KB of one: lines of equal time, process, direction and volume with consecutive addresses
+//! are joined. The digest is an MD5 for each 4 KB (32 hex digits) or, in the homes traces, one for each sector (256
+//! digits); those of a longer request are concatenated. A process name may contain blanks.
 //!
-//! Source: R. Koller, R. Rangaswami, "I/O Deduplication", FAST '10, and the SNIA IOTTA repository's
-//! description of its traces.
+//! Source: R. Koller, R. Rangaswami, "I/O Deduplication", FAST '10, and the SNIA IOTTA repository's description of its
+//! traces.
 
 use super::Row;
 use crate::options::OpenOptions;

@@ -1,8 +1,6 @@
-//! MQSim and SSDSim ASCII: `time_ns device lba_512 sectors 0|1 [digest]`, 1 = read, 0 = write.
-//!
-//! The two simulators read the same layout, so it is one format. Among formats of five columns it is recognised by
-//! its times: whole nanoseconds, where DiskSim has milliseconds with a decimal point. Each device
-//! is a volume. A sixth column, in converted FIU traces, holds digests as `fiu` lines do.
+//! MQSim and SSDSim ASCII: `time_ns device lba_512 sectors 0|1 [digest]`, 1 = read, 0 = write. Among formats of five
+//! columns it is recognised by its times: whole nanoseconds, where DiskSim has milliseconds with a decimal point. Each
+//! device is a volume. A sixth column, in converted FIU traces, holds digests as `fiu` lines do.
 
 use super::Row;
 use crate::request::Op;

@@ -1,7 +1,5 @@
-//! MSR Cambridge: `filetime,host,disk,Read|Write,offset,size[,response]`.
-//!
-//! Times count 100 ns ticks since 1601, offsets and sizes bytes. Each (host, disk) is a volume. A header
-//! line is skipped; the response time is that of a machine of 2007 and is not kept.
+//! MSR Cambridge: `filetime,host,disk,Read|Write,offset,size[,response]`: 100 ns ticks since 1601, bytes. Each (host,
+//! disk) is a volume. The response time is that of a machine of 2007 and is not kept.
 //!
 //! Source: D. Narayanan, A. Donnelly, A. Rowstron, "Write Off-Loading", FAST '08, and the SNIA IOTTA
 //! repository's description of its traces.

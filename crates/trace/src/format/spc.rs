@@ -1,7 +1,5 @@
-//! UMass / SPC: `asu,lba_512,size_bytes,R|W,time_s[,...]`.
-//!
-//! Each application storage unit (ASU) is a volume. Times are decimal seconds. Further columns, which
-//! the format allows, are skipped.
+//! UMass / SPC: `asu,lba_512,size_bytes,R|W,time_s[,...]`. Each application storage unit (ASU) is a volume. Times are
+//! decimal seconds. Further columns, which the format allows, are skipped.
 //!
 //! Source: Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1, 2002.
 

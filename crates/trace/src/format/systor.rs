@@ -1,11 +1,9 @@
-//! SYSTOR '17 virtual desktops: `Timestamp,Response,IOType,LUN,Offset,Size`.
+//! SYSTOR '17 virtual desktops: `Timestamp,Response,IOType,LUN,Offset,Size`: decimal seconds since 1970, bytes. The
+//! type is R or W, or blank where the recorder saw no response: such lines are skipped and counted. Each LUN is a
+//! volume.
 //!
-//! Times are decimal seconds since 1970 (the last three of nine decimals are not significant), offsets and sizes
-//! bytes. The type is R or W; it is blank where the recorder saw no response, and such lines are skipped and
-//! counted. A header line is skipped as well, and the response time is not kept. Each LUN is a volume.
-//!
-//! Source: the README of the SNIA IOTTA repository's traces; C. Lee et al., "Understanding storage
-//! traffic characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
+//! Source: the README of the SNIA IOTTA repository's traces; C. Lee et al., "Understanding storage traffic
+//! characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
 
 use super::Row;
 use crate::request::Op;

@@ -1,10 +1,8 @@
-//! Tencent cloud block storage: `Timestamp,Offset,Size,IOType,VolumeID`.
+//! Tencent cloud block storage: `Timestamp,Offset,Size,IOType,VolumeID`: whole seconds since 1970, slightly out of
+//! order; 512-byte sectors; 0 for a read, 1 for a write. Each virtual volume is a volume.
 //!
-//! Times are whole seconds since 1970, and slightly out of order; offsets and sizes count 512-byte
-//! sectors; the type is 0 for a read and 1 for a write. Each virtual volume is a volume.
-//!
-//! Source: the SNIA IOTTA repository's description of its traces 27917; Y. Zhang et al., "OSCA: An
-//! Online-Model Based Cache Allocation Scheme in Cloud Block Storage Systems", ATC '20.
+//! Source: the SNIA IOTTA repository's description of its traces 27917; Y. Zhang et al., "OSCA: An Online-Model Based
+//! Cache Allocation Scheme in Cloud Block Storage Systems", ATC '20.
 
 use super::Row;
 use crate::request::Op;

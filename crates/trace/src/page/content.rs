@@ -66,12 +66,11 @@ const OVERWRITTEN: u32 = u32::MAX - 1;
 
 /// A chunk that was trimmed, or was a hole before the trace.
 const TRIMMED: u32 = u32::MAX - 2;
-/// The first id of an unnamed content; ids of unnamed contents count downwards, those of the trace
-/// begin at 0.
+/// The first id of an unnamed content. Ids of unnamed contents count downwards.
 const NAMELESS: u32 = u32::MAX - 3;
 
-/// The content of every chunk before the trace, where it is known to be a hole or a read shows it before anything
-/// overwrites it; gathered window by window.
+/// The content of every chunk before the trace, if it is known to be a hole or is read before it is overwritten;
+/// gathered window by window.
 #[derive(Clone)]
 pub(super) struct Before {
     page_bytes: u32,
@@ -207,8 +206,7 @@ pub(super) struct Recorded {
     name: String,
     page_bytes: u32,
     slots: usize,
-    /// Content of every chunk now: the trace's ids, [`TRIMMED`], or nameless ones; all chunks of a page are [`UNSEEN`]
-    /// until something is done to it.
+    /// Content of every chunk now: the trace's ids, [`TRIMMED`], or nameless ones; [`UNSEEN`] in a page never touched.
     now: Vec<u32>,
     initial: Vec<u32>,
     /// The trace's own ids met so far are below it.
@@ -318,8 +316,7 @@ impl Recorded {
         Ok(id)
     }
 
-    /// Applies an operation on the whole of a page that is one chunk, of which the trace tells the content `recorded`; the
-    /// content of the page operation.
+    /// Applies an operation on a whole page of one chunk with the recorded content; the content of the page operation.
     #[inline]
     fn apply_to_chunk(
         &mut self,

@@ -57,8 +57,8 @@ fn divided(byte: u64, page_bytes: u32) -> (u64, u64) {
     }
 }
 
-/// A whole trace cut: its columns without contents, the address of each dense page, and how many requests were
-/// moved down to the grid of contents. Goes through `parts` of the requests side by side.
+/// A whole trace cut: its columns without contents, the address of each dense page, and the requests moved down to the
+/// grid of contents. Goes through `parts` of the requests side by side.
 pub(super) fn cut(
     trace: &Trace,
     page_bytes: u32,

@@ -40,17 +40,16 @@ use outline::TraceProperties;
 /// A trace cut into page operations of one size. Read-only, to be shared by all systems replayed.
 ///
 /// **Cutting.** A request becomes one page operation for each page it touches, in ascending order; a flush none. A
-/// request that carries contents is cut on the grid of its contents: content `k` belongs to the page
-/// that holds the first byte of its chunk. In effect the request is moved down to the next multiple
-/// of `chunk_bytes`, so that a misaligned partition does not smear each content over two pages. That
-/// is done for any content source, so that all systems see the same page operations.
+/// request with contents is moved down to the next multiple of `chunk_bytes`, so that a misaligned partition does not
+/// smear each content over two pages. That is done for any content source, so that all systems see the same page
+/// operations.
 ///
-/// **Pages larger than a chunk.** The content of a page is the tuple of its chunks' contents, interned.
-/// A chunk whose content before the trace is not known has one of its own.
+/// **Pages larger than a chunk.** The content of a page is the interned tuple of its chunks' contents. A chunk whose
+/// content before the trace is not known has one of its own.
 ///
-/// **Partial operations.** A write of a part of a chunk gives the chunk a new content, since the
-/// result is unknown. A trim of a part of a page changes nothing, as in real devices; its page
-/// operation exists (with its mark) so that every request has one.
+/// **Partial operations.** A write of a part of a chunk gives the chunk a new content, since the result is unknown. A
+/// trim of a part of a page changes nothing, as in real devices. Its page operation exists, so that every request has
+/// one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageTrace {
     /// The pages, and their contents before the trace.
@@ -62,12 +61,12 @@ pub struct PageTrace {
 const SECTOR_BYTES: u32 = 512;
 
 impl PageTrace {
-    /// Cuts `trace` into pages of `page_bytes` (a multiple of 512; with recorded contents a multiple
-    /// of the trace's `chunk_bytes`).
+    /// Cuts `trace` into pages of `page_bytes` (a multiple of 512; with recorded contents of the trace's
+    /// `chunk_bytes`).
     ///
     /// # Errors
-    /// A page size that does not fit, contents that the trace does not have, or more pages, page
-    /// operations or contents than 32-bit ids can name.
+    /// A page size that does not fit, contents that the trace does not have, or more pages, page operations or contents
+    /// than 32-bit ids can name.
     pub fn build(
         trace: &Trace,
         page_bytes: u32,

@@ -31,7 +31,7 @@ impl Word {
 
 /// Numbers the page operations of a trace. Request `i` begins at page `first_page(i)` of an address space of
 /// `space_pages` and has the page operations `first_page_op[i]..first_page_op[i + 1]`. Returns the dense page of each
-/// page operation, and the address of each dense page. Goes through `parts` of the requests side by side.
+/// page operation, and the address of each dense page.
 pub(super) fn number_pages(
     first_page: impl Fn(usize) -> u64 + Sync,
     first_page_op: &[u32],

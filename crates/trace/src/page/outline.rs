@@ -44,8 +44,7 @@ pub struct PageQuality {
     pub partial_trims: u64,
 }
 
-/// A trace cut into pages, without its page operations: the pages, and their contents before the
-/// trace.
+/// A trace cut into pages, without its page operations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
     /// The trace's name.
@@ -62,13 +61,11 @@ pub struct Outline {
     pub bytes: [u64; Op::COUNT],
     /// Arrival of the last request in nanoseconds, the first being at 0; 0 without any.
     pub duration_ns: i64,
-    /// Page number on the host's address space of each dense logical page, ascending. Volumes lie one
-    /// behind another in the order of their numbers, each as long as its highest page needs.
+    /// Page number on the host's address space of each dense page, ascending. Volumes lie one behind another.
     pub lpn_address: Vec<u64>,
     /// Number of contents; ids are below it, in order of first appearance.
     pub content_count: u32,
-    /// For each dense logical page that existed before the trace, the content it held; otherwise, and
-    /// without contents, [`NO_CONTENT`](crate::NO_CONTENT).
+    /// For each dense page the content before the trace; [`NO_CONTENT`](crate::NO_CONTENT) if it did not exist.
     pub initial_content: Vec<u32>,
     /// First access to each dense logical page.
     pub first_access: Vec<FirstAccess>,
@@ -84,15 +81,12 @@ impl Outline {
         self.lpn_address.len() as u32
     }
 
-    /// Logical pages that hold data at some time; pages only trimmed or never written take no room
-    /// on a drive.
+    /// Logical pages that hold data at some time. Pages only trimmed or never written take no room on a drive.
     pub fn footprint_pages(&self) -> u32 {
         self.first_access.iter().map(|&first| u32::from(first != FirstAccess::Never)).sum()
     }
 
-    /// Whether a dense logical page must have existed before the trace: it is first read, or a part
-    /// of it is first written. Its number is a plain one, as those of the columns are: `Lpn` is of the controller, which
-    /// this crate does not know.
+    /// Whether a dense logical page must have existed before the trace: it is first read, or first written in part.
     pub fn existed_before(&self, lpn: u32) -> bool {
         existed(self.first_access[lpn as usize])
     }

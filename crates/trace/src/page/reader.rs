@@ -1,5 +1,4 @@
-//! Passes over the file of a scanned trace: each reads it anew, and detects if the file has changed
-//! since the scan.
+//! Passes over the file of a scanned trace: each reads it anew, and detects if it has changed since the scan.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -28,20 +28,16 @@ const PAGE_BYTES: u64 = 56;
 
 /// A trace cut into pages as [`super::PageTrace`] is, but read from its file each time it is gone through.
 ///
-/// Memory does not grow with the requests: about 50 bytes a page of the footprint, with contents 8
-/// bytes a distinct content (56 and more if the file has digests instead of numbers), and a few
-/// windows. The scan reads the file once; each pass over the trace reads it again.
-///
-/// Some contents depend on the end of the trace and take another reading: values drawn by
-/// popularity, and recorded contents where a page is read in part before its content is known.
+/// Memory: about 50 bytes a page of the footprint, 8 bytes a distinct content (56 and more with digests), and a few
+/// windows. The scan reads the file once, and so does each pass. Values drawn by popularity, and recorded contents of a
+/// page read in part before its content is known, take another reading.
 #[derive(Clone)]
 pub struct PageScan {
     pub(super) scanned: Arc<Scanned>,
 }
 
 impl PageScan {
-    /// Reads the trace once. `content` chooses the source of contents, given whether the trace
-    /// carries any.
+    /// Reads the trace once. `content` chooses the source of contents, given whether the trace carries any.
     ///
     /// # Errors
     /// As [`TraceStream::open`], [`TraceStream::next`] and [`super::PageTrace::build`].
@@ -55,11 +51,7 @@ impl PageScan {
         PageScan::in_windows(source, options, page_bytes, content, WINDOW_REQUESTS, progress)
     }
 
-    /// [`PageScan::open`] with windows of at most `window_requests` requests. The size changes only
-    /// memory and time.
-    ///
-    /// # Errors
-    /// As [`PageScan::open`].
+    /// [`PageScan::open`] with windows of at most `window_requests` requests. The size changes only memory and time.
     pub fn in_windows(
         source: &Source,
         options: &OpenOptions,

@@ -13,13 +13,10 @@ use crate::error::{ErrorCause, TraceError};
 pub enum ContentSource {
     /// The trace's own.
     Recorded,
-    /// Every page write brings a content never seen before; every page that is read before it is
-    /// written holds one of its own.
+    /// Every page write brings a new content. Every page read before it is written holds one of its own.
     Unique,
-    /// Every page write brings a value drawn by popularity: value `i` of `1..=values` with
-    /// probability `C * i^-exponent`, on any page (CA-SSD paper, section 5.3). Pages that existed
-    /// before the trace (read, or partly written, before they are written) get a value drawn in the
-    /// same way at the beginning, in order of addresses.
+    /// Every page write brings value `i` of `1..=values` with probability `C * i^-exponent` (CA-SSD paper, section
+    /// 5.3). Pages that existed before the trace get a value in the same way, in order of addresses.
     Zipf {
         /// The exponent in thousandths: 0 for equally popular values, 1000 for the classical law.
         exponent_thousandths: u32,
@@ -42,8 +39,7 @@ const EXPECTED: &str =
     "recorded, unique, same-as-address or zipf(EXPONENT,VALUES[,SEED]), such as zipf(0.8,100000)";
 
 impl ContentSource {
-    /// The kind of source: `recorded`, `unique`, `zipf`, `same-as-address` or `none`. `Display`
-    /// gives the full text, which can be parsed again.
+    /// The kind of source, for example `zipf`. `Display` gives the full text, which can be parsed again.
     pub fn name(self) -> &'static str {
         match self {
             ContentSource::Recorded => "recorded",

@@ -23,9 +23,8 @@ struct Slot {
 
 const EMPTY: Slot = Slot { key: FREE, ids: [NO_PAGE; CHUNK_PAGES as usize] };
 
-/// Numbers pages from 0 in order of first appearance: open addressing with linear probing, between 35 %
-/// and 70 % full. 8 to 15 bytes a page where whole neighbourhoods are touched, 46 to 91 where pages
-/// stand alone.
+/// Numbers pages from 0 in order of first appearance: open addressing with linear probing, 35 to 70 % full. 8 to 15
+/// bytes a page where whole neighbourhoods are touched, 46 to 91 where pages stand alone.
 pub struct PageTable {
     slots: Vec<Slot>,
     used: usize,
@@ -92,8 +91,7 @@ impl PageTable {
         size_of_val(&self.slots[..])
     }
 
-    /// Numbers a run of pages of a volume and shows them to `visit`, ascending. At most 2^32 - 2 pages can be
-    /// numbered; `None` stands for those beyond.
+    /// Numbers a run of pages and shows them to `visit`, ascending; `None` stands for those beyond 2^32 - 2 pages.
     #[inline]
     pub fn each(&mut self, volume: u32, pages: Range<u64>, mut visit: impl FnMut(Option<NumberedPage>)) {
         let mut page = pages.start;
@@ -146,8 +144,7 @@ impl PageTable {
         Some(NumberedPage { id: *id, new: true })
     }
 
-    /// Appends the numbers of a run of pages to `ids`; false if one of them has none. The caller
-    /// owns `last`, so that several threads may look up at a time.
+    /// Appends the numbers of a run of pages to `ids`; false if one has none. Each thread has a `last` of its own.
     #[inline]
     pub fn look_up(&self, last: &mut LastRegion, volume: u32, pages: Range<u64>, ids: &mut Vec<u32>) -> bool {
         let mut page = pages.start;
@@ -177,8 +174,8 @@ impl PageTable {
         }
     }
 
-    /// Numbers all pages anew, in order of their addresses, on an address space where volume `v` begins at page
-    /// `base[v]`. Returns the new number of each old one, and the address of each new one.
+    /// Numbers all pages anew, by address, volume `v` beginning at page `base[v]`. Returns the new number of each old
+    /// one, and the address of each new one.
     pub fn number_by_address(&mut self, base: &[u64]) -> (Vec<u32>, Vec<u64>) {
         let regions = self.regions_by_number();
         let place = |slot: &Slot| {

@@ -21,8 +21,7 @@ pub mod marks {
     pub const QUEUE_SHIFT: u32 = crate::flags::QUEUE_SHIFT;
 }
 
-/// Consecutive requests cut into page operations, as columns. Columns by request are shared with
-/// the trace, if it is in memory.
+/// Consecutive requests cut into page operations, as columns. Columns by request are shared with a trace in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageColumns {
     /// Arrival of each request, in nanoseconds, ascending; that of the trace's first is 0.
@@ -31,14 +30,12 @@ pub struct PageColumns {
     pub op: Arc<Vec<Op>>,
     /// Of each request, bits of [`marks`]. A request of a single page is partial at both ends or at none.
     pub marks: Vec<u8>,
-    /// Request `i` has the page operations `first_page_op[i]..first_page_op[i + 1]`: at least one, none of a
-    /// flush.
+    /// Request `i` has the page operations `first_page_op[i]..first_page_op[i + 1]`: at least one, none of a flush.
     pub first_page_op: Vec<u32>,
     /// Dense logical page number of each page operation.
     pub lpn: Vec<u32>,
-    /// Content of each page operation: for a write the whole page's content after it, for a read
-    /// the page's present one. [`NO_CONTENT`](crate::NO_CONTENT) for trims, for reads after a trim,
-    /// and without contents.
+    /// Content of each page operation: of a write the whole page's after it. [`NO_CONTENT`](crate::NO_CONTENT) for
+    /// trims, reads after a trim, and without contents.
     pub content: Vec<u32>,
 }
 
@@ -152,16 +149,10 @@ pub trait PageSource: Sync {
     /// The trace as a whole, but for its page operations.
     fn outline(&self) -> &Outline;
 
-    /// The windows of the trace, one behind another.
-    ///
-    /// # Errors
-    /// When a file cannot be read again.
+    /// The windows of the trace, one behind another. Fails when a file cannot be read again.
     fn windows(&self) -> Result<Box<dyn Windows + '_>, TraceError>;
 
-    /// The contents of page operations, by their numbers in the trace.
-    ///
-    /// # Errors
-    /// As [`Windows::next`].
+    /// The contents of page operations, by their numbers in the trace. Fails as [`Windows::next`].
     fn contents_at(&self, page_ops: &[u64]) -> Result<Vec<u32>, TraceError> {
         let mut order: Vec<usize> = (0..page_ops.len()).collect();
         order.sort_unstable_by_key(|&at| page_ops[at]);
@@ -183,10 +174,7 @@ pub trait PageSource: Sync {
 
 /// The windows of a trace, in order.
 pub trait Windows {
-    /// The next one; `None` at the end.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or has changed since it was read first.
+    /// The next one; `None` at the end. Fails when the file cannot be read, or has changed since it was read first.
     fn next(&mut self) -> Result<Option<Window<'_>>, TraceError>;
 }
 

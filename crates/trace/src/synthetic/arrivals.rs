@@ -7,11 +7,10 @@ pub(super) const HOURS: usize = 24;
 /// Bursts are not resolved further: two requests of a burst may have the same microsecond.
 const SHORTEST_NS: u64 = 1_000;
 
-/// Arrival times in rising order, as many as were asked for.
-///
-/// Below an hour it is the b-model (Wang et al., ICDE '02): one half of an interval, chosen at random, receives the
-/// share `bias` of its requests, and so on down to the microsecond. 0.5 is a steady stream. With trains, their
-/// beginnings are spread in this way, and the other requests of each follow its first one.
+/// Arrival times in rising order, as many as were asked for. Below an hour it is the b-model (Wang et al., ICDE '02):
+/// one half of an interval, chosen at random, receives the share `bias` of its requests, and so on down to the
+/// microsecond. 0.5 is a steady stream. With trains, their beginnings are spread in this way, and the other requests
+/// follow.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     random: Random,
@@ -37,8 +36,8 @@ struct Hours {
 }
 
 impl Arrivals {
-    /// `requests` over `days` of `day_ns`; `swing` is how far the rate rises above its mean at `busiest`
-    /// o'clock, and falls below it twelve hours later.
+    /// `requests` over `days` of `day_ns`; the rate rises by `swing` above its mean at `busiest` o'clock, and falls as
+    /// much.
     pub(super) fn new(
         requests: u64,
         days: u64,

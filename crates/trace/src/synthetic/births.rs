@@ -7,7 +7,6 @@ use crate::random::Random;
 #[derive(Debug)]
 pub(super) struct Births {
     times: Vec<u32>,
-    /// Things left by class, and the occurrences they stand for.
     things: Tree,
     occurrences: Tree,
     single: u64,

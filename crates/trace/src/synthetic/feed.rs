@@ -16,13 +16,11 @@ use crate::volumes::Volumes;
 
 const ROWS: usize = 1 << 18;
 
-/// Makes the trace of a recipe. `place` names the recipe in messages, `scale` multiplies requests,
-/// footprint, values and the length of days, and another seed gives another trace of the same kind.
-/// Progress is in requests.
+/// Makes the trace of a recipe. `place` names the recipe in messages, `scale` multiplies requests, footprint, values
+/// and the length of days, and another seed gives another trace of the same kind. Progress is in requests.
 ///
 /// # Errors
-/// [`Argument`](crate::ErrorCause::Argument) if numbers of the recipe contradict each other; the
-/// message names the key and the possible values.
+/// [`Argument`](crate::ErrorCause::Argument) if numbers of the recipe contradict each other.
 pub fn synthesize(
     recipe: &Recipe,
     place: &str,
@@ -49,11 +47,8 @@ pub fn synthesize(
     Ok(finish(&name, Format::MEMORY, columns, one_volume(), Quality::default(), None))
 }
 
-/// Like [`synthesize`], into the canonical Parquet file `path` without ever holding the trace; the number
-/// of requests. With `threaded` requests are made in a thread of its own; the bytes are the same.
-///
-/// # Errors
-/// As [`synthesize`], and [`Io`](crate::ErrorCause::Io) when the file cannot be written.
+/// Like [`synthesize`], into a canonical Parquet file without ever holding the trace; returns the number of requests.
+/// With `threaded` requests are made in a thread of its own; the bytes are the same.
 pub fn synthesize_parquet(
     recipe: &Recipe,
     place: &str,

@@ -24,8 +24,8 @@ const GAPS: u64 = 15;
 /// More than there are purposes: each round has its own.
 const PURPOSES: u64 = 64;
 
-/// Makes the requests of a plan. Memory: about 8 bytes a page that may be overwritten, 36 for each value
-/// that has occurred and will again, 16 for each run that was kept and is still to be read.
+/// Makes the requests of a plan. Memory: 8 bytes a page that may be overwritten, 36 a value to come again, 16 a kept
+/// run.
 #[derive(Debug)]
 pub(super) struct Generator {
     plan: Plan,

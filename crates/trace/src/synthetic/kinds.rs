@@ -72,11 +72,9 @@ pub(super) fn kinds(
     Ok([reads, kind("requests.pages", writes, of_writes, &requests.pages)?])
 }
 
-/// Shares of sequential requests with which runs are made, so that the requested shares are left after cuts.
-///
-/// Data are read in the runs in which they were written, so each end of a stretch costs reads sequentiality. Writes
-/// make up for that as far as they can, and longer runs of reads for the rest. A share of reads of their own is that
-/// of the data read, however they are cut.
+/// Shares of sequential requests with which runs are made, so that the requested shares are left after cuts. Data are
+/// read in the runs in which they were written, so each end of a stretch costs reads sequentiality. Writes make up for
+/// that as far as they can, and longer runs of reads for the rest.
 fn in_trains(
     [reads, writes]: [f64; 2],
     [read_requests, write_requests]: [f64; 2],

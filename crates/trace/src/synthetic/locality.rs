@@ -33,9 +33,9 @@ impl Mixed<'_> {
     ///
     /// Two occurrences of an item `g` accesses apart have as many others between them as a window of `g` touches: the
     /// integral, over windows up to `g`, of the share of accesses that are first ones or whose item was used longer ago
-    /// (Denning and Schwartz, CACM 15(3), 1972; Xiang et al., ASPLOS '13). Close repeats have distances up to
-    /// `within`, all equally likely, others lie in random order. Close ones reach a little deeper than asked for:
-    /// at their very end a small error in the share would be a large one in the depth.
+    /// (Denning and Schwartz, CACM 15(3), 1972; Xiang et al., ASPLOS '13). Close repeats have distances up to `within`,
+    /// all equally likely. They reach a little deeper than asked for, because at their end a small error in the share
+    /// is large.
     pub(super) fn closeness(&self, share: f64, depth: f64) -> Closeness {
         if self.first >= 1.0 || self.first.is_nan() || share <= self.taken || depth < 1.0 {
             return Closeness::default();

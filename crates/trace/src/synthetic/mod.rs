@@ -1,11 +1,6 @@
-//! Synthetic workloads: traces with contents, made from a recipe.
-//!
-//! A [`Recipe`] describes a workload; [`synthesize`] makes a trace of it. The trace meets the
-//! recipe by construction, not by trial. The number of occurrences of each value is decided before
-//! the first request is made, so that the numbers of distinct values and their popularity are
-//! exact. Requests, runs, sizes and pages are drawn without replacement, so that their numbers are
-//! exact as well. Repeats are placed so that their LRU positions follow. docs/workloads.md
-//! describes the model.
+//! Synthetic workloads: traces with contents, made from a recipe. The trace meets the recipe by construction, not by
+//! trial: the occurrences of each value are decided before the first request, and requests, runs, sizes and pages are
+//! drawn without replacement, so their numbers are exact. docs/workloads.md describes the model.
 
 mod arrivals;
 mod births;

@@ -12,7 +12,6 @@ pub(super) struct Order {
     recurring: Option<Recurring>,
     /// Things that are accessed on the day in hand only.
     today: Option<Pool>,
-    /// How often the things of each later day are accessed; the next day last.
     days: Vec<Multiplicities>,
     closeness: Closeness,
     accesses: u64,
@@ -289,14 +288,5 @@ mod tests {
                 assert!(before.is_empty() || (share - recurring).abs() < 0.02, "{recurring}: {share}");
             }
         }
-    }
-
-    #[test]
-    fn a_plan_of_days_has_the_popularity_of_one() {
-        let plan = plan(0.6, 3);
-        let mut classes: Vec<Class> = plan.whole.classes.clone();
-        classes.extend(&plan.of_days[0].classes);
-        let occurrences: u64 = classes.iter().map(|class| class.things * u64::from(class.times)).sum();
-        assert_eq!((classes.iter().map(|class| class.things).sum::<u64>(), occurrences), (800, 1_000));
     }
 }

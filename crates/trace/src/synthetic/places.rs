@@ -26,8 +26,8 @@ impl Places {
         (self.top - 1 - page) as usize
     }
 
-    /// The first page of a run of `pages`, when `left` pages are to be used with it and after it. All pages
-    /// are used in the end. Where pages are used again, they are those from `wanted` on, if that is given.
+    /// The first page of a run of `pages`, when `left` pages are to be used with it and after it. All are used in the
+    /// end. Pages used again are those from `wanted` on, if that is given.
     pub(super) fn choose(&mut self, pages: u64, left: u64, wanted: Option<u64>, random: &mut Random) -> u64 {
         let must = self.fresh > left.saturating_sub(pages) || self.used() < pages;
         let start = if self.fresh > 0 && (must || random.below(left.max(1)) < self.fresh) {

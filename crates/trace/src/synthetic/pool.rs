@@ -127,11 +127,9 @@ pub(super) enum Occurrence {
     Again { entry: u32, what: Extent, copies: u32 },
 }
 
-/// Occurrences that are still to be put into an order.
-///
-/// An item that has occurred waits, with `r` occurrences left, for the first of `r` points in the rest of the order,
-/// or for a near point if the repeat is to be close. Where no repeat is due, a new item occurs, drawn by popularity.
-/// Without closeness that is the order of shuffled occurrences. Counts are exact, for any draw.
+/// Occurrences still to be put into an order. A waiting item occurs again at the first of `left` points in the rest of
+/// the order, or at a near point if the repeat is to be close. Where no repeat is due, a new item occurs, drawn by
+/// popularity. Without closeness that is the order of shuffled occurrences. Counts are exact, for any draw.
 #[derive(Debug)]
 pub(super) struct Pool {
     births: Births,

@@ -1,5 +1,4 @@
-//! How often each of a number of things occurs, chosen in advance so that the total and the concentration
-//! are exact.
+//! How often each of a number of things occurs, chosen in advance so that total and concentration are exact.
 
 /// Things by how often they occur: how many there are of each multiplicity, the highest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,10 +26,8 @@ pub(super) struct Impossible {
 }
 
 impl Multiplicities {
-    /// `things` occur at least once each and `occurrences` times together, concentrated as `skew` says.
-    ///
-    /// Item `i` occurs `max(1, floor(scale * i^-exponent))` times, Zipf's law in whole numbers. The concentration fixes
-    /// `exponent`, the total `scale`. The most popular items get the remainder of rounding, one each.
+    /// `things` occur at least once each and `occurrences` times together, concentrated as `skew` says. Item `i` occurs
+    /// `max(1, floor(scale * i^-exponent))` times. The concentration fixes `exponent`, the total `scale`.
     pub(super) fn new(things: u64, occurrences: u64, skew: Skew) -> Result<Multiplicities, Impossible> {
         if things == 0 || occurrences <= things {
             return Ok(Multiplicities::of_one_kind(things, 1));
@@ -74,13 +71,9 @@ impl Multiplicities {
         Ok(best.1)
     }
 
-    /// `things` items that occur `occurrences` times together, with several points of their
-    /// concentration: the share of accesses that the most popular items have. Between two points
-    /// all items are equally popular.
-    ///
-    /// An error is the number of the first impossible point: with it items would occur less than
-    /// once, or more often than those before them. A possible point that does not exist in whole
-    /// items and occurrences is left out.
+    /// `things` items that occur `occurrences` times together, with several points of their concentration. Between two
+    /// points all items are equally popular. An error is the number of the first impossible point: with it items would
+    /// occur less than once, or more often than those before them. A point without a whole-number solution is left out.
     pub(super) fn stepped(things: u64, occurrences: u64, points: &[Skew]) -> Result<Multiplicities, usize> {
         let in_whole: Vec<(u64, u64)> = points
             .iter()
@@ -168,8 +161,8 @@ impl Multiplicities {
         self.classes.iter().map(|class| class.things * u64::from(class.times)).sum()
     }
 
-    /// How often a thing occurs that occurs more than once, but at most `most` times of it, if such things are drawn by
-    /// how often they occur.
+    /// Mean occurrences of a thing that occurs more than once, each counted up to `most`, drawn by how often they
+    /// occur.
     pub(super) fn mean_of_several(&self, most: u32) -> f64 {
         let several = || self.classes.iter().filter(|class| class.times > 1);
         let weight = |class: &Class| class.things as f64 * f64::from(class.times);
@@ -193,8 +186,8 @@ impl Multiplicities {
         taken / self.things() as f64
     }
 
-    /// Takes `share` of the things of every class out and deals them to `parts`, in turn; things that
-    /// occur more than `times_max` times stay.
+    /// Deals `share` of the things of every class to `parts`, in turn, except those with more than `times_max`
+    /// occurrences.
     pub(super) fn deal_out(&mut self, share: f64, parts: usize, times_max: u64) -> Vec<Multiplicities> {
         let mut dealt = vec![Multiplicities::default(); parts];
         if parts == 0 || share <= 0.0 {
@@ -222,8 +215,7 @@ impl Multiplicities {
     }
 }
 
-/// Whether points could be if things came in parts: popularity falls from step to step, and those behind a point
-/// occur once at least. `mean` is how often a thing occurs; an error is the number of the first that cannot be.
+/// Whether points could be if things came in parts. `mean` is how often a thing occurs; an error is the first bad one.
 fn possible(mean: f64, points: &[Skew]) -> Result<(), usize> {
     let (mut before, mut slope) = (Skew { accesses_share: 0.0, things_share: 0.0 }, f64::INFINITY);
     let whole = Skew { accesses_share: 1.0, things_share: 1.0 };
@@ -244,8 +236,7 @@ fn most_accesses((things, occurrences): (u64, u64), upto: u64) -> u64 {
     occurrences.saturating_sub(things.saturating_sub(upto))
 }
 
-/// Those of rising points, the last of which is the whole, between which popularity falls and is no less than one:
-/// the corners of the smallest curve bent one way that lies above all.
+/// The corners of the smallest concave curve above all points: popularity falls between them and is at least one.
 fn falling(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let whole = points.last().copied().unwrap_or_default();
     let mut kept: Vec<(u64, u64)> = vec![(0, 0)];
@@ -427,8 +418,7 @@ mod tests {
         assert_eq!((made.things(), made.occurrences()), (7, 12));
         let mut random = crate::random::Random::new(1, 1);
         for _ in 0..20_000 {
-            // Concentrations measured on a few items are possible, but for rounding when there are
-            // more or fewer items.
+            // Concentrations measured on a few items are possible, but for rounding, with more or fewer items.
             let mut times: Vec<u64> =
                 (0..=random.below(40)).map(|_| 1 + random.below(6) * random.below(9)).collect();
             times.sort_unstable_by(|a, b| b.cmp(a));

@@ -135,9 +135,8 @@ impl Reads {
         self.there += pages;
     }
 
-    /// The next run: the first page and the value it holds, which the pages behind it continue, and the
-    /// sizes of the requests into `sizes`. `writes` has the extents that the trace kept and nobody has
-    /// read, and learns of values that lay there.
+    /// The next run: the first page and its value, which the pages behind it continue, and the sizes of the requests.
+    /// `writes` has the extents that the trace kept and nobody has read, and learns of values that lay there.
     pub(super) fn next(
         &mut self,
         writes: &mut Writes,
@@ -152,8 +151,7 @@ impl Reads {
         (u64::from(extent.start), extent.value)
     }
 
-    /// The next run, where it goes to pages that are overwritten: the first page, and the sizes of the requests into
-    /// `sizes`. None where it goes elsewhere, or not as many pages have been written.
+    /// The next run to pages that are overwritten: the first page, and the sizes; none if it goes elsewhere.
     pub(super) fn next_live(&mut self, writes: &mut Writes, sizes: &mut Vec<u32>) -> Option<u64> {
         if self.live_runs == 0 || self.random.below(self.runs.max(1)) >= self.live_runs {
             return None;
@@ -305,8 +303,7 @@ impl Reads {
         self.cut_to(wanted, often, repeats)
     }
 
-    /// How many pages an extent has that is to have about `wanted`, and how it is cut into requests. Those that are read
-    /// `often`, `repeats` times more, come near to it; the others vary.
+    /// How many pages an extent of about `wanted` gets, and its cut. Those read `often` come near to it; others vary.
     fn cut_to(&mut self, wanted: f64, often: bool, repeats: u64) -> (u64, u32) {
         let mean = (wanted / self.sizes.mean).max(1.0);
         let requests = if self.single {

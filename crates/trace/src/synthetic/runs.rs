@@ -30,9 +30,8 @@ impl Runs {
         if self.requests > 0 { self.runs.max(1) } else { 0 }
     }
 
-    /// The sizes of the requests of the next run, in pages; none when all are given. All ways to
-    /// cut the rest are equally likely, but no run is longer than `pages_max` unless it is one
-    /// request, nor has it more than `room` requests.
+    /// The sizes of the requests of the next run, in pages; none when all are given. All ways to cut the rest are
+    /// equally likely, but no run exceeds `pages_max` (unless it is one request) or `room` requests.
     pub(super) fn next(&mut self, pages_max: u64, room: u64, sizes: &mut Vec<u32>, random: &mut Random) {
         sizes.clear();
         if self.requests == 0 {
@@ -51,8 +50,8 @@ impl Runs {
         }
     }
 
-    /// Whether the run ends before the next request, with room for more: of the boundaries between the
-    /// requests left as many are between runs as there are runs left, but for those that end anyway.
+    /// Whether the run ends before the next request: boundaries are drawn among those left, but for runs that end
+    /// anyway.
     #[inline]
     fn ends(&self, random: &mut Random) -> bool {
         let anyway = (self.requests as f64 * self.ended_per_request) as u64;

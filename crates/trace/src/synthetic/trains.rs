@@ -21,8 +21,7 @@ pub(super) struct TrainsPlan {
     /// Share of the trains that have reads and writes, and of those that can: with one request they cannot.
     pub(super) mixed: f64,
     pub(super) mixed_of_several: f64,
-    /// A train that would begin within the least silence of the one before waits up to this much
-    /// longer. A joined train follows the one before within this time.
+    /// A train that would begin within the least silence of the one before waits up to this much longer.
     pub(super) wait_ns: u64,
     pub(super) joined_wait_ns: u64,
 }
@@ -34,8 +33,7 @@ const GAPS: usize = 1024;
 const HOURS: f64 = 24.0;
 /// A train that comes too early begins within 10 ms, if there is as much time.
 const WAIT_MAX_NS: u64 = 9_000_000;
-/// A joined one within 20: half of those in the heads of FIU's traces of mail come within 10 ms (one tick of
-/// their kernels' clock), of its web server within 14.
+/// A joined one within 20: half of those in the heads of FIU's mail traces come within 10 ms, of its web server 14.
 const JOINED_WAIT_MAX_NS: u64 = 19_000_000;
 
 impl TrainsPlan {
@@ -120,8 +118,7 @@ fn spare_ns(recipe: &Recipe, lengths: &Deck, gaps_ns: &Deck, keys: &Keys<'_>) ->
     Ok(spare_ns as u64)
 }
 
-/// Requests in a row of the same kind, over one train or several. Of a train that mixes, writes come
-/// first and reads behind them; the smaller part has `minor` requests.
+/// Requests in a row of the same kind. Of a train that mixes, writes come first; the smaller part has `minor` requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
     pub(super) requests: u32,
@@ -154,9 +151,8 @@ impl Trains {
         Trains { plan: plan.clone(), trains: VecDeque::new(), stretches: VecDeque::new(), random, times }
     }
 
-    /// Makes trains for about `requests`, and never more than `most`. Returns the number of trains
-    /// not joined to another, and the requests of all. The last train may be longer than asked for;
-    /// the next hour has fewer requests in return.
+    /// Makes trains for about `requests`, and never more than `most`. Returns the number of trains not joined to
+    /// another, and the requests of all. If the last train is longer, the next hour has fewer requests.
     pub(super) fn fill(&mut self, requests: u64, most: u64) -> (u64, u64) {
         let (mut alone, mut given) = (0, 0);
         while given < requests {

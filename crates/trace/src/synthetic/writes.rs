@@ -15,10 +15,8 @@ struct Held {
     entry: u32,
 }
 
-/// The writes of a workload.
-///
-/// The pages of the address space are of three kinds: first those that are overwritten, behind them
-/// those that are written once and then read, and at the end those that are only read.
+/// The writes of a workload. Pages of the address space: first those that are overwritten, behind them those that are
+/// written once and then read, and at the end those that are only read.
 #[derive(Debug)]
 pub(super) struct Writes {
     order: Order,
@@ -123,8 +121,8 @@ impl Writes {
         self.random = random;
     }
 
-    /// Makes the next run of at most `room` requests; returns its first page and the pages of each request, and
-    /// puts the value of each page into `values`. New values are numbered from `next_value`, which goes up.
+    /// Makes the next run of at most `room` requests: its first page, the pages of each request, the `values` of pages.
+    /// New values are numbered from `next_value`.
     pub(super) fn next(&mut self, room: u64, next_value: &mut u32, values: &mut Vec<u32>) -> (u64, &[u32]) {
         let left = self.runs.pages;
         self.runs.next(self.places.top, room, &mut self.sizes, &mut self.random);
@@ -217,8 +215,8 @@ impl Writes {
     fn overwrite(&mut self, pages: u64, left: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
         // Of the page writes left, some will be of pages to be kept; the others are overwrites.
         let left = left.saturating_sub(self.to_keep + self.to_share);
-        // A value written lately will probably be written again. So where too few writes have brought the
-        // content of their page, pages written lately are overwritten, in the hope of meeting their value.
+        // A value written lately will probably be written again. So if rewrites of the same content are behind, pages
+        // written lately are overwritten, in the hope of meeting their value.
         let behind = self.same_due() && self.recent.iter().any(|&start| start != NOWHERE);
         let wanted = if behind {
             Some(self.recent[self.random.below(RECENT as u64) as usize]).filter(|&start| start != NOWHERE)

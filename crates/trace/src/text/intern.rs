@@ -2,12 +2,8 @@
 
 use flashtwin_bits::STEP;
 
-/// Interns 16-byte digests in order of first appearance.
-///
-/// Open addressing with linear probing over 8-byte slots: 32 bits of hash beside the id. Both the slot
-/// and the digest it must be compared with are somewhere in memory, so looking up one digest after
-/// another waits for memory twice each. [`Interner::ids`] takes a batch instead, and its first two
-/// loops are independent loads that the processor overlaps.
+/// Interns 16-byte digests in order of first appearance. Open addressing over 8-byte slots: 32 bits of hash beside the
+/// id. One look-up after another waits for memory twice each, so [`Interner::ids`] takes a batch, whose loads overlap.
 pub(crate) struct Interner {
     slots: Vec<u64>,
     mask: usize,

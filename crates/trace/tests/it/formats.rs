@@ -1,7 +1,7 @@
 //! Peculiarities of each format: choices, events skipped, errors.
 
 use crate::common::Random;
-use crate::sample;
+use crate::readers_agree::text_of;
 use flashtwin_trace::{BlkparseAction, ErrorCause, OnBadLine, Op, OpenOptions, Source, Trace, TraceError};
 
 fn open_with(text: &str, options: &OpenOptions) -> Result<Trace, TraceError> {
@@ -284,25 +284,26 @@ fn a_clock_that_was_set_is_flagged() {
 /// Every text with bytes changed, lost and doubled is read or refused, by every reader, skipping or not.
 #[test]
 fn damaged_lines_do_no_harm() {
-    let texts: Vec<(&str, String)> = vec![
-        ("fiu", sample::fiu_lines()),
-        ("msr", sample::msr()),
-        ("spc", sample::spc()),
-        ("mqsim", sample::mqsim_digests()),
-        ("disksim", sample::disksim()),
-        ("disksim-bytes", sample::disksim_bytes()),
-        ("blkparse", sample::blkparse()),
-        ("etw", sample::etw()),
-        ("fio", sample::fio_waits()),
-        ("fio", sample::fio_timestamps()),
-        ("alibaba", sample::alibaba()),
-        ("tencent", sample::tencent()),
-        ("systor", sample::systor()),
-        ("cloudphysics", sample::cloudphysics()),
+    let files = [
+        ("fiu", "sample-lines.fiu.gz"),
+        ("msr", "sample.csv"),
+        ("spc", "sample.spc.bz2"),
+        ("mqsim", "sample-digests.mqsim.xz"),
+        ("disksim", "sample.disksim"),
+        ("disksim-bytes", "sample-bytes.disksim.gz"),
+        ("blkparse", "sample.blkparse.zst"),
+        ("etw", "sample.etw.csv.xz"),
+        ("fio", "sample-2.fio.gz"),
+        ("fio", "sample-3.fio.bz2"),
+        ("alibaba", "sample.alibaba.csv.zst"),
+        ("tencent", "sample.tencent.csv.xz"),
+        ("systor", "sample.systor.csv.gz"),
+        ("cloudphysics", "sample.cloudphysics.csv.gz"),
     ];
     let mut random = Random::new(99);
     let (mut read, mut not_read) = (0, 0);
-    for (format, text) in texts {
+    for (format, file) in files {
+        let text = text_of(file);
         let mut options = OpenOptions { format: Some(format.parse().unwrap()), ..OpenOptions::default() };
         for round in 0..200 {
             let mut bytes = text.as_bytes()[..text.len().min(4000)].to_vec();

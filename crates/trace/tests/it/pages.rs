@@ -380,32 +380,6 @@ fn build(builder: &TraceBuilder, page_bytes: u32) -> PageTrace {
 }
 
 #[test]
-fn a_read_that_differs_finds_what_was_written() {
-    let mut builder = TraceBuilder::new("mismatch");
-    builder.request(0, Op::Write, 0, 4096, &[5]);
-    builder.request(1, Op::Read, 0, 4096, &[6]);
-    let pages = build(&builder, 4096);
-    assert_eq!(pages.columns.content, [0, 0]);
-    assert_eq!(pages.outline.content_count, 1);
-    assert_eq!(pages.outline.quality.read_mismatches, 1);
-}
-
-#[test]
-fn a_misaligned_partition_keeps_one_content_a_page() {
-    let mut builder = TraceBuilder::new("sector 63");
-    let start = 63 * 512;
-    builder.request(0, Op::Write, start, 8192, &[1, 2]);
-    builder.request(1, Op::Write, start + 8192, 4096, &[3]);
-    builder.request(2, Op::Read, start, 12288, &[1, 2, 3]);
-    let pages = build(&builder, 4096);
-    assert_eq!(pages.outline.footprint_pages(), 3);
-    assert_eq!(pages.columns.content, [0, 1, 2, 0, 1, 2]);
-    assert_eq!(pages.columns.marks, [0, 0, 0]);
-    assert_eq!(pages.outline.quality.unaligned_content_requests, 3);
-    assert_eq!(pages.outline.quality.read_mismatches, 0);
-}
-
-#[test]
 fn a_large_page_is_the_tuple_of_its_chunks() {
     let mut builder = TraceBuilder::new("tuples");
     builder.request(0, Op::Write, 0, 16384, &[1, 2, 3, 4]);
@@ -460,16 +434,6 @@ fn refuses_what_makes_no_sense() {
     let error = PageTrace::build(&trace, 2048, ContentSource::Recorded).unwrap_err();
     assert!(error.to_string().contains("multiple of 4096"), "{error}");
     PageTrace::build(&trace, 2048, ContentSource::None).unwrap();
-}
-
-#[test]
-fn counts_more_page_operations_than_ids_as_an_error() {
-    let mut builder = TraceBuilder::new("huge");
-    for number in 0..1025 {
-        builder.request(number, Op::Trim, 0, u32::MAX - 511, &[]);
-    }
-    let error = PageTrace::build(&builder.build().unwrap(), 512, ContentSource::None).unwrap_err();
-    assert!(error.to_string().contains("page operations"), "{error}");
 }
 
 fn zipf(text: &str) -> ContentSource {
@@ -565,19 +529,4 @@ fn seeds_make_other_draws_and_reads_do_not() {
     assert_eq!(written(&with_reads, "zipf(1,900)"), written(&without, "zipf(1,900)"));
     assert_eq!(written(&without, "zipf(1,900)"), written(&without, "zipf(1,900,1)"));
     assert_ne!(written(&without, "zipf(1,900)"), written(&without, "zipf(1,900,2)"));
-}
-
-#[test]
-fn an_address_is_a_content_of_one_page_only() {
-    for seed in 0..1000 {
-        let pages = PageTrace::build(&random_trace(seed), 4096, ContentSource::SameAsAddress).unwrap();
-        let mut page_of: HashMap<u32, u32> = HashMap::new();
-        let mut content_of: HashMap<u32, u32> = HashMap::new();
-        let initial = pages.outline.initial_content.iter().copied().zip(0..);
-        let all = pages.columns.content.iter().copied().zip(pages.columns.lpn.iter().copied()).chain(initial);
-        for (content, lpn) in all.filter(|&(content, _)| content != NO_CONTENT) {
-            assert_eq!(*page_of.entry(content).or_insert(lpn), lpn);
-            assert_eq!(*content_of.entry(lpn).or_insert(content), content);
-        }
-    }
 }

@@ -7,11 +7,8 @@ use std::path::{Path, PathBuf};
 
 use flashtwin_trace::{ErrorCause, Format, OpenOptions, Source, Trace, TraceError};
 
-type Text = fn() -> String;
-
 struct Sample {
     file: &'static str,
-    text: Text,
     format: &'static str,
     with_content: bool,
     unit_ns: u64,
@@ -19,52 +16,52 @@ struct Sample {
     with_flushes: bool,
 }
 
-const fn sample(file: &'static str, text: Text, format: &'static str) -> Sample {
-    Sample { file, text, format, with_content: false, unit_ns: 100, one_volume: false, with_flushes: false }
+const fn sample(file: &'static str, format: &'static str) -> Sample {
+    Sample { file, format, with_content: false, unit_ns: 100, one_volume: false, with_flushes: false }
 }
 
-const fn with_content(file: &'static str, text: Text, format: &'static str) -> Sample {
-    Sample { with_content: true, ..sample(file, text, format) }
+const fn with_content(file: &'static str, format: &'static str) -> Sample {
+    Sample { with_content: true, ..sample(file, format) }
 }
 
 const fn with_flushes(sample: Sample) -> Sample {
     Sample { with_flushes: true, ..sample }
 }
 
-const fn in_units(unit_ns: u64, file: &'static str, text: Text, format: &'static str) -> Sample {
-    Sample { unit_ns, ..sample(file, text, format) }
+const fn in_units(unit_ns: u64, file: &'static str, format: &'static str) -> Sample {
+    Sample { unit_ns, ..sample(file, format) }
 }
 
 const MICROSECOND: u64 = 1000;
 const SECOND: u64 = 1_000_000_000;
 
 const FILES: [Sample; 17] = [
-    with_content("sample.fiu", sample::fiu, "fiu"),
-    with_content("sample-lines.fiu.gz", sample::fiu_lines, "fiu"),
-    with_content("sample-homes.fiu.zst", sample::homes, "fiu"),
-    with_content("sample-digests.mqsim.xz", sample::mqsim_digests, "mqsim"),
-    sample("sample.csv", sample::msr, "msr"),
-    sample("sample.spc.bz2", sample::spc, "spc"),
-    sample("sample.mqsim.zst", sample::mqsim, "mqsim"),
-    sample("sample.disksim", sample::disksim, "disksim"),
-    sample("sample-bytes.disksim.gz", sample::disksim_bytes, "disksim-bytes"),
-    with_flushes(sample("sample.blkparse.zst", sample::blkparse, "blkparse")),
-    sample("sample.systor.csv.gz", sample::systor, "systor"),
-    with_flushes(in_units(MICROSECOND, "sample.etw.csv.xz", sample::etw, "etw")),
-    with_flushes(in_units(MICROSECOND, "sample-2.fio.gz", sample::fio_waits, "fio")),
-    with_flushes(in_units(MICROSECOND, "sample-3.fio.bz2", sample::fio_timestamps, "fio")),
-    in_units(MICROSECOND, "sample.alibaba.csv.zst", sample::alibaba, "alibaba"),
-    in_units(SECOND, "sample.tencent.csv.xz", sample::tencent, "tencent"),
+    with_content("sample.fiu", "fiu"),
+    with_content("sample-lines.fiu.gz", "fiu"),
+    with_content("sample-homes.fiu.zst", "fiu"),
+    with_content("sample-digests.mqsim.xz", "mqsim"),
+    sample("sample.csv", "msr"),
+    sample("sample.spc.bz2", "spc"),
+    sample("sample.mqsim.zst", "mqsim"),
+    sample("sample.disksim", "disksim"),
+    sample("sample-bytes.disksim.gz", "disksim-bytes"),
+    with_flushes(sample("sample.blkparse.zst", "blkparse")),
+    sample("sample.systor.csv.gz", "systor"),
+    with_flushes(in_units(MICROSECOND, "sample.etw.csv.xz", "etw")),
+    with_flushes(in_units(MICROSECOND, "sample-2.fio.gz", "fio")),
+    with_flushes(in_units(MICROSECOND, "sample-3.fio.bz2", "fio")),
+    in_units(MICROSECOND, "sample.alibaba.csv.zst", "alibaba"),
+    in_units(SECOND, "sample.tencent.csv.xz", "tencent"),
     Sample {
         one_volume: true,
         with_flushes: true,
-        ..in_units(SECOND, "sample.cloudphysics.csv.gz", sample::cloudphysics, "cloudphysics")
+        ..in_units(SECOND, "sample.cloudphysics.csv.gz", "cloudphysics")
     },
 ];
 
 impl Sample {
     fn expected(&self) -> Trace {
-        let requests = if self.one_volume { sample::cloud::of_one_volume() } else { sample::requests() };
+        let requests = if self.one_volume { sample::of_one_volume() } else { sample::requests() };
         sample::trace_of(requests, self.unit_ns, self.with_content, self.with_flushes)
     }
 }
@@ -169,8 +166,8 @@ fn bytes_and_sectors_are_not_guessed() {
 #[test]
 fn digests_are_those_of_the_lines() {
     let trace = open(&Source::File(data("sample.fiu")), None).unwrap();
-    let line = sample::fiu();
-    let recorded = line.split_whitespace().nth(8).unwrap();
+    let lines = text_of("sample.fiu");
+    let recorded = lines.split_whitespace().nth(8).unwrap();
     let hex: String = trace.digests.get(0).unwrap().iter().map(|b| format!("{b:02x}")).collect();
     assert_eq!(hex, recorded[..32]);
     assert_eq!(trace.digests.len(), trace.content_count() as usize);
@@ -179,19 +176,10 @@ fn digests_are_those_of_the_lines() {
     assert_eq!(parquet.volume_names, ["8:0", "8:1"]);
 }
 
-/// Writes tests/data anew if `FLASHTWIN_WRITE_DATA` is set; otherwise they must hold what would be written.
 #[test]
-fn the_files_are_up_to_date() {
-    let write = std::env::var_os("FLASHTWIN_WRITE_DATA").is_some();
-    for Sample { file, text, .. } in FILES {
-        if write {
-            std::fs::write(data(file), compress(file, text().as_bytes()).unwrap()).unwrap();
-        }
-        let bytes = std::fs::read(data(file)).unwrap();
-        assert_eq!(decompress(file, &bytes).unwrap(), text(), "{file}");
-    }
+fn the_parquet_file_is_written_as_ever() {
     let folder = Folder::new();
-    let place = if write { data(PARQUET) } else { folder.file(PARQUET) };
+    let place = folder.file(PARQUET);
     open(&Source::File(data("sample.fiu")), None).unwrap().write_parquet(&place).unwrap();
     let [written, there] = [place, data(PARQUET)].map(|path| open(&Source::File(path), None).unwrap());
     assert_eq!(written, there);
@@ -225,14 +213,17 @@ pub(crate) fn compress(file: &str, text: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-fn decompress(file: &str, bytes: &[u8]) -> io::Result<String> {
+/// The text of a sample file, read without the library's own decompression.
+pub(crate) fn text_of(file: &str) -> String {
     let mut text = String::new();
+    let bytes = io::Cursor::new(std::fs::read(data(file)).unwrap());
     match ending(file) {
-        "gz" => flate2::read::GzDecoder::new(bytes).read_to_string(&mut text)?,
-        "bz2" => bzip2::read::BzDecoder::new(bytes).read_to_string(&mut text)?,
-        "xz" => liblzma::read::XzDecoder::new(bytes).read_to_string(&mut text)?,
-        "zst" => zstd::stream::Decoder::new(bytes)?.read_to_string(&mut text)?,
-        _ => io::Cursor::new(bytes).read_to_string(&mut text)?,
-    };
-    Ok(text)
+        "gz" => flate2::read::GzDecoder::new(bytes).read_to_string(&mut text),
+        "bz2" => bzip2::read::BzDecoder::new(bytes).read_to_string(&mut text),
+        "xz" => liblzma::read::XzDecoder::new(bytes).read_to_string(&mut text),
+        "zst" => zstd::stream::Decoder::new(bytes).unwrap().read_to_string(&mut text),
+        _ => { bytes }.read_to_string(&mut text),
+    }
+    .unwrap();
+    text
 }

@@ -56,6 +56,35 @@ pub fn page_ops(trace: &Trace) -> Vec<(usize, (u32, u64), u32)> {
     page_ops
 }
 
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub requests: u64,
+    pub volumes: u64,
+    pub pages: u64,
+    pub longest: u64,
+}
+
+/// Requests of whole pages without contents; one in four goes on where the one before ended.
+pub fn shaped_trace(random: &mut Random, shape: Shape, page_bytes: u64) -> Trace {
+    let mut builder = TraceBuilder::new("random");
+    let mut next = 0;
+    for number in 0..shape.requests {
+        let op = [Op::Read, Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim][random.below(6) as usize];
+        let page = if random.below(4) == 0 { next } else { random.below(shape.pages) };
+        let pages = 1 + random.below(shape.longest);
+        next = page + pages;
+        let request = Request {
+            time_ns: number as i64,
+            volume: random.below(shape.volumes) as u32,
+            op,
+            offset_bytes: page * page_bytes,
+            length_bytes: (pages * page_bytes) as u32,
+        };
+        builder.push(request, &[]);
+    }
+    builder.build().unwrap()
+}
+
 /// Aligned requests of 1 to 4 pages with contents, over about 20 seconds.
 pub fn random_trace(seed: u64) -> Trace {
     let mut random = Random::new(seed);

@@ -4,14 +4,12 @@ use flashtwin_analysis::{WaDevice, WaSimulator};
 
 use crate::common::Random;
 
-/// Greedy collection under uniform writes: the fixed point of the mean field for blocks of finite size (W.
-/// Bux and I. Iliadis, Performance Evaluation 2010; P. Desnoyers, ACM TOS 2014; B. Van Houdt, SIGMETRICS
-/// 2013).
+/// Greedy collection under uniform writes: the fixed point of the mean field for blocks of finite size (W. Bux and I.
+/// Iliadis, Performance Evaluation 2010; P. Desnoyers, ACM TOS 2014; B. Van Houdt, SIGMETRICS 2013).
 ///
-/// With g victims for each page written and y(i) blocks of i valid pages, a write makes one page in
-/// i y(i) of U invalid. In the steady state every level above the victims' passes on all that it
-/// receives: i y(i) / U = g. Victims have m pages, which are taken at once, or m + 1; the share of
-/// the first makes the blocks add up to `ratio` x U pages.
+/// With g victims for each page written and y(i) blocks of i valid pages, every level above the victims' passes on all
+/// that it receives in the steady state: i y(i) / U = g. Victims have m pages, which are taken at once, or m + 1. The
+/// share of the first makes the blocks add up to `ratio` x U pages.
 fn greedy_model(ratio: f64, block_pages: u32) -> f64 {
     let wanted = ratio / f64::from(block_pages);
     let mut sum = 0.0;
@@ -27,9 +25,8 @@ fn greedy_model(ratio: f64, block_pages: u32) -> f64 {
     f64::INFINITY
 }
 
-/// FIFO collection (Desnoyers' closed form without the Lambert function): in one turn of the queue the host
-/// writes ratio / A times all pages, so a page is still valid at its end with probability e^(-ratio / A),
-/// which is 1 - 1 / A.
+/// FIFO collection (Desnoyers' closed form without the Lambert function): a page is still valid at the end of the queue
+/// with probability e^(-ratio / A), which is 1 - 1 / A.
 fn fifo_model(ratio: f64) -> f64 {
     let (mut low, mut high) = (1.0 + 1e-9, 1e6);
     for _ in 0..200 {
@@ -82,8 +79,8 @@ fn one_partition_and_uniform_writes_are_the_mean_field() {
     }
 }
 
-/// Hot and cold pages, each written uniformly. Separated, both partitions come to victims with equally few valid
-/// pages, and so to the write amplification of uniform writes (SWC paper, section 3.2). Mixed is worse.
+/// Hot and cold pages, each written uniformly. Separated, both come to the write amplification of uniform writes (SWC
+/// 3.2).
 #[test]
 fn two_partitions_for_two_temperatures() {
     let (block_pages, physical_blocks) = (128, 1000);

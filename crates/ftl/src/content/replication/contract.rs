@@ -15,10 +15,8 @@ use crate::op::{Cause, FlashOp, OpKind};
 
 /// Replication: when contents are copied, and which copies are dropped.
 ///
-/// The controller reports every read and every dying content to the policy. A policy makes copies
-/// at the end of a period, or marks a content for a copy ([`CopyQueue::earn`]): then one of its pages
-/// is read in idle time, and the policy chooses the copy's place. Defaults are those of a policy
-/// that works by periods.
+/// A policy makes copies at the end of a period, or marks a content ([`CopyQueue::earn`]): then one of its pages is
+/// read in idle time, and the policy chooses the copy's place. Defaults are those of a policy that works by periods.
 pub(crate) trait Replication: flashtwin_bits::State {
     /// Whether copies are earned by the popularity of contents, whose counters take RAM.
     const COUNTS_POPULARITY: bool;
@@ -26,8 +24,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
     /// Whether copies are made at the ends of periods, in a phase of their own.
     const COPIES_AT_PERIOD_ENDS: bool;
 
-    /// A content was read: counts the read ([`ContentMap::count_read`]) and credits it. Returns
-    /// whether this was its first read.
+    /// Counts and credits a read of a content. Returns whether this was its first read.
     fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool;
 
     /// The last logical page is about to leave a content.
@@ -35,8 +32,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
 
     fn end_period(&mut self, context: &mut CopyContext<'_>) -> FtlResult;
 
-    /// Whether there is room for a copy of a live content, free or in place of a less important
-    /// replica.
+    /// Whether there is room for a copy of a live content, free or in place of a less important replica.
     fn may_fit(&self, _vpn: Vpn, _map: &ContentMap, _budget_pages: u64) -> bool {
         false
     }
@@ -44,8 +40,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
     /// The copy that `vpn` has earned finds no room, so its page is not read.
     fn found_no_room(&mut self, _vpn: Vpn) {}
 
-    /// A page has been read to be copied: chooses the copy's place if the content still deserves
-    /// one and it fits. Returns the program to order.
+    /// A page has been read to be copied: returns the program to order if the content still deserves a copy that fits.
     fn place(
         &mut self,
         _copy: CopyJob,
@@ -55,8 +50,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
         Ok(None)
     }
 
-    /// Called when the copy under way has ended: whether `vpn` has earned another. `held` is the number of its pages;
-    /// `None` if it has died.
+    /// The copy under way has ended: whether `vpn` has earned another. `held`: its pages, `None` if it has died.
     fn earns_again(&mut self, _vpn: Vpn, _end: End, _map: &ContentMap, _held: Option<u32>) -> bool {
         false
     }
@@ -116,8 +110,7 @@ pub(super) fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: Vpn) -> ChipS
     holds
 }
 
-/// The space for a copy that is listed under `level`: free, or that of the least popular replica
-/// below `level`, whose content is returned; `None` if there is neither.
+/// Space for a copy listed under `level`: free, or of the returned content, the least popular below. `None`: neither.
 pub(super) fn replica_room(map: &ContentMap, level: u8, budget_pages: u64) -> Option<Option<Vpn>> {
     if map.pages_in_use() < budget_pages {
         return Some(None);

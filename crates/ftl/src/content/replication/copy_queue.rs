@@ -34,8 +34,8 @@ impl CopyQueue {
         &mut self.copying[vpn]
     }
 
-    /// A content has earned a copy. Returns whether one is wanted or under way already: when that has ended, the policy
-    /// looks at the content again. [`CopyQueue::serve`] says which page of the content is read.
+    /// A content has earned a copy. Returns whether one is wanted or under way: the policy looks again when it has
+    /// ended.
     pub(super) fn earn(&mut self, vpn: Vpn) -> bool {
         let under_way = std::mem::replace(self.copying(vpn), true);
         if !under_way {

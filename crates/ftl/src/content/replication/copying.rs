@@ -1,15 +1,8 @@
-//! Runs the replication policy: reports reads and deaths to it, calls it at the ends of periods
-//! and, for on-line policies, makes single copies as background jobs.
+//! Runs the replication policy: reports reads and deaths, calls it at period ends, makes single copies in idle time.
 //!
-//! A single copy takes two jobs: its content is read in idle time; then the policy places it, and
-//! it is programmed in idle time of the unit that receives it. In between it is in controller RAM.
-//! At most one copy of a content is under way at a time; when it is placed, the policy checks
-//! whether the content has earned more.
-//!
-//! The paper reads the source of a copy "from one of the previously-copied places" (RR-SSD III.B).
-//! Here it is the page that served the read which earned the copy: the redirection found it the
-//! least loaded. If more copies were earned meanwhile, their source is chosen like that of a read
-//! when their turn comes.
+//! A single copy takes two jobs: its content is read; then the policy places it, and it is programmed. At most one copy
+//! of a content is under way at a time. Its source is "one of the previously-copied places" (RR-SSD III.B): the page
+//! that served the read which earned it, because redirection found that least loaded.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
@@ -215,8 +208,7 @@ fn served_from(vpn: Vpn, map: &ContentMap, flash: &Flash, loads: &LoadView<'_>) 
     }
 }
 
-/// Whether a page was read for nothing, and why: one that collection moved meanwhile may have been erased
-/// before its turn came.
+/// Whether a page was read for nothing, and why: one that collection moved may have been erased before its turn.
 fn read_in_vain(CopyJob { vpn, content, ppn }: CopyJob, map: &ContentMap) -> Option<End> {
     if !map.is_live(vpn) || map.content(vpn) != content {
         return Some(End::Gone);

@@ -24,8 +24,7 @@ pub(super) struct Degrees([u32; 256]);
 impl Degrees {
     pub(super) fn new(rules: &ReplicationConfig, chips: u32) -> Self {
         let earned = |popularity: u8| match rules.degree {
-            // With one copy a read, a counter that saturates at chips - 1 is exactly sufficient, which is the paper's
-            // argument for its width.
+            // With one copy a read, a counter that saturates at chips - 1 suffices: the paper's argument for its width.
             DegreePolicy::Popularity => 1 + times(u64::from(popularity), rules.copies_per_read),
             DegreePolicy::ManyOfFew => u64::from(chips),
             DegreePolicy::FewOfMany => u64::from(rules.few_copies),

@@ -49,8 +49,7 @@ impl Earning {
         }
     }
 
-    /// The chip of a content's next copy, and the chips as they are when a replica of `gives_way` is gone; they
-    /// stay as they were where no chip is found.
+    /// The chip of a content's next copy. `chips` lose a replica of `gives_way`, but only if a chip is found.
     pub(super) fn choose_chip(
         &mut self,
         vpn: Vpn,

@@ -1,8 +1,5 @@
-//! Copies made at the end of each period, from the most popular content down.
-//!
-//! Source: RR-SSD paper II.D and III.B ("Replication"): one pass from the highest popularity
-//! counter down to 1; each content gets copies on the best chips until its degree is reached
-//! or the space is used up.
+//! Copies at the end of each period (RR-SSD paper II.D, III.B): one pass from the highest popularity counter down; each
+//! content gets copies on the best chips until its degree is reached or the space is used up.
 
 use super::chips::Chips;
 use super::contract::{CopyContext, NewCopy, Replication, replica_room};
@@ -37,8 +34,7 @@ impl EndOfPeriod {
         Self { earning, equals }
     }
 
-    /// Copies one content until its degree is reached; `false` when the space is used up. Copies are read in turn from
-    /// the content's earlier places (RR-SSD paper III.B).
+    /// Copies one content until its degree is reached; `false` when the space is used up. Sources take turns (III.B).
     fn copy_to_degree(
         &mut self,
         vpn: Vpn,

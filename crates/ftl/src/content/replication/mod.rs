@@ -46,8 +46,7 @@ impl Parts<'_> {
     }
 }
 
-/// From the table of policies: the names in configurations, and the policy of a controller. That is an enum and no box
-/// of the trait, as it is asked at each read of the host.
+/// Declares the policies' names and their enum. It is no box of the trait, because each read of the host asks it.
 macro_rules! replications {
     ($parts:ident; $($(#[$doc:meta])* $Name:ident: $Policy:ty => $build:expr;)+) => {
         crate::policies::policies! {

@@ -1,12 +1,8 @@
 //! Copies made as soon as they are earned, in idle time.
 //!
-//! Source: RR-SSD paper IV.B.4 ("On-line Replication"): a content's next copy is made when its counter
-//! earns it, on the chip with the largest S / (E x Pop x QL), QL being the chip's load + 1. The copy
-//! competes with the host for the flash: it is read and programmed when the units have nothing else to do.
-//!
-//! Replicas that may be dropped are listed by their present popularity, or by that at the end of
-//! the last period if it was higher. The popularity at the time of the first copy, which is always
-//! small, would drop the most popular as early as any.
+//! Source: RR-SSD paper IV.B.4: a content's next copy is made when its counter earns it, on the chip with the largest
+//! S / (E x Pop x QL). Replicas that may be dropped are listed by their present popularity, or the last period's if
+//! higher: the popularity at the first copy, always small, would drop the most popular as early as any.
 
 use flashtwin_nand::Ppn;
 

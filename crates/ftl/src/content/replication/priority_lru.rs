@@ -1,16 +1,11 @@
 //! Priority-LRU: copies of pages that were read recently and often.
 //!
-//! Source: PBLRU (He et al.) as the RR-SSD paper compares itself with it (IV.B.3, Figure 11).
-//! Physical pages of a content-addressed SSD are replicated by the recency and frequency of their
-//! reads, within the same space as RR-SSD's copies. The texts of the papers that we have do not
-//! give the rules, so those here are ours:
+//! Source: PBLRU (He et al.) as the RR-SSD paper compares itself with it (IV.B.3, Figure 11). The papers that we have
+//! do not give the rules, so these are ours:
 //!
-//! * Pages lie in classes 1 to N (N chips), each in order of recency. A read moves its page to the recent
-//!   end of the next higher class; in the highest, to its recent end.
-//! * A class holds `class_pages` pages. The least recent one falls off and enters the class of half the number,
-//!   at its recent end; from the first it leaves the classes.
-//! * A page that a read brings into a class above the first gets one more copy, up to one on each chip, on the
-//!   least loaded chip. Copies of a page are made one after another; those earned while one is under way follow.
+//! * Pages lie in classes 1 to N (N chips) in order of recency. A read moves its page to the next higher class.
+//! * A class holds `class_pages` pages. The least recent one falls to the class of half the number, or out of class 1.
+//! * A read into a class above the first earns a copy, one at a time, up to one on each chip, on the least loaded one.
 //!   Space is made by the least recent replica of the lowest class, no higher than its own.
 //! * A page without references leaves the classes, and its copies are dropped.
 
@@ -96,8 +91,7 @@ impl PriorityLru {
         self.lengths[class as usize] += 1;
     }
 
-    /// A page was read. Calls `moved(page, class)` for it and then for every page that is pushed down by it; class 0: the
-    /// page left the classes.
+    /// A page was read. Calls `moved(page, class)` for it and every page that it pushes down. Class 0: out of all.
     #[inline]
     fn note_read(&mut self, vpn: Vpn, mut moved: impl FnMut(Vpn, u8)) {
         if vpn.index() >= self.places.len() {
@@ -142,8 +136,7 @@ impl PriorityLru {
         *owed = owed.saturating_add(1);
     }
 
-    /// A copy is no longer under way: whether another is to be begun, where there is a chip left for it
-    /// (`open`). One that was refused is forgotten with all that are owed.
+    /// A copy has ended: whether to begin another, if a chip is left (`open`). A refused one cancels all that are owed.
     fn take_owed(&mut self, vpn: Vpn, end: End, open: bool) -> bool {
         let Some(place) = self.places.get_mut(vpn) else { return false };
         let owed = match end {

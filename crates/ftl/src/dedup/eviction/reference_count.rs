@@ -1,29 +1,22 @@
-//! The half of the entries written last stays. Of the others, the content with the fewest logical
-//! pages is evicted first, by counts that age.
+//! The half of the entries written last stays. Of the others, the content with the fewest logical pages is evicted.
 //!
-//! Sources: CAFTL (Chen et al., FAST 2011): the store keeps the fingerprints that most logical pages refer to; a count
-//! takes a byte. Arlitt et al. (2000): least frequently used with dynamic ageing. Halves are ours: the paper says
-//! nothing of a full store that we could read.
+//! Sources: CAFTL (Chen et al., FAST 2011): the store keeps the fingerprints that most logical pages refer to. Arlitt
+//! et al. (2000): least frequently used with dynamic ageing. Halves are ours: the paper is silent on a full store.
+//! Without ageing, no newcomer could enter once every entry has two references. Ageing alone lets entries with many
+//! references crowd out newcomers for a while. Hence two parts:
 //!
-//! Counts that do not age let a store starve: once every entry has two references, no newcomer, which has one, could
-//! enter. Ageing alone lets entries with many references crowd out newcomers for a while. Hence two parts:
-//!
-//! * The *recent* ones are the `(S + 1) / 2` contents written last, of `S` entries. None of them ever gives way.
-//!   So a content that is written again before `(S + 1) / 2` other contents were written is always found.
-//! * Older entries are *kept* by worth: their references, plus the age of the store when they
-//!   ceased to be recent. The least worth is evicted, the oldest among equals, and the store's age
-//!   is the worth of the last evicted entry.
-//!
-//! For example, when contents of one reference are evicted at age 10, one with five references
-//! stays until age 15: five times as long, and no longer, unless it is written.
+//! * *Recent*: the `(S + 1) / 2` contents written last, of `S` entries. None of them gives way, so a content written
+//!   again before `(S + 1) / 2` others is always found.
+//! * *Kept*: by worth, their references plus the store's age when they ceased to be recent. The least worth is evicted,
+//!   the oldest among equals, and the store's age is the worth of the last evicted entry. For example, at age 10, an
+//!   entry with five references stays until age 15 unless it is written.
 
 use super::Eviction;
 use crate::ids::Content;
 use crate::lists::Lists;
 use flashtwin_bits::By;
 
-/// Worths of kept entries lie between the age and this much above it, each with a list of its own: so a list is a
-/// worth modulo their number, and a byte names it.
+/// Kept entries are worth at most this more than the age. A list holds one worth modulo this, so a byte names it.
 const RING: u16 = 255;
 /// Larger numbers of references count as this.
 const MOST: u8 = RING as u8 - 1;

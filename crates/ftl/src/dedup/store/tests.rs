@@ -194,27 +194,6 @@ fn store_by_count_misses_no_more_than_half_of_it_by_recency() {
     assert!(all < recency, "{all} misses by count, {recency} by recency");
 }
 
-#[test]
-fn half_that_was_written_last_is_always_known() {
-    for (seed, capacity) in [1, 2, 3, 7, 20, 41].into_iter().enumerate() {
-        let mut rng = Rng::stream(seed as u64, "recent");
-        let mut drive = Drive::new(100, capacity, EvictionPolicy::ReferenceCount, 150);
-        let mut order: Vec<u32> = Vec::new();
-        for _ in 0..20_000 {
-            let content = if rng.below(2) == 0 { rng.below(4) } else { rng.below(100) };
-            let page = if rng.below(4) == 0 { rng.below(3) } else { rng.below(150) };
-            drive.write(page, content);
-            order.retain(|&other| other != content);
-            order.push(content);
-            for &content in order.iter().rev().take(capacity.div_ceil(2) as usize) {
-                let (held, known) =
-                    (drive.references[content as usize] > 0, drive.store.peek(Content::new(content)));
-                assert_eq!(held, known != NO_VPN, "{content}, {capacity} entries");
-            }
-        }
-    }
-}
-
 fn full(capacity: u32, references: u32, contents: u32) -> Drive {
     let pages = capacity * references + contents;
     let mut drive = Drive::new(contents, capacity, EvictionPolicy::ReferenceCount, pages);

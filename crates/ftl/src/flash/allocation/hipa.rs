@@ -1,11 +1,9 @@
 //! HIPA: static allocation while the predicted load is even, the least loaded die when it is not.
 //!
-//! Source: Sun et al., J. Syst. Archit. 131, 2022, known here from its abstract (a prediction that
-//! monitors the load of each die in real time) and from the DS-FTL paper's description (section
-//! 5.1). Neither gives the predictor, so it is ours: the controller samples the loads at regular
-//! times and keeps an exponentially weighted mean for each die. It sees the loads when a page is
-//! written; those loads stand for all samples since the page written before. Pages written at one
-//! moment see one prediction: a request's own pages do not count against those that follow them.
+//! Source: Sun et al., J. Syst. Archit. 131, 2022, known from its abstract and the DS-FTL paper (section 5.1). Neither
+//! gives the predictor, so ours keeps an exponentially weighted mean of each die's load, sampled at regular times. It
+//! sees the loads when a page is written, and they stand for all samples since the page before. Pages written at one
+//! moment see one prediction, so a request's own pages do not count against those that follow.
 
 use flashtwin_nand::{Geometry, Plane};
 

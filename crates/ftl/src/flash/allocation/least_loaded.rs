@@ -7,8 +7,7 @@ use flashtwin_nand::{Chip, Geometry, Plane};
 use super::Allocation;
 use crate::loads::{LoadView, lowest_from};
 
-/// Lowest load first; equals take turns, so that an idle device is filled evenly:
-/// channel by channel, then chip, die and plane.
+/// Equals take turns, so that an idle device is filled evenly: channel by channel, then chip, die and plane.
 pub(super) struct LeastLoaded {
     planes_per_chip: usize,
     next_chip: usize,

@@ -16,20 +16,16 @@ use crate::error::RangeError;
 use crate::loads::LoadView;
 use crate::policies::policies;
 
-/// Proposes the plane of a host page.
-///
-/// The proposal stands unless the plane has no room; then the next plane that has takes
-/// the page. A policy may keep state of its own; it sees nothing of the mapping.
+/// Proposes the plane of a host page. If it has no room, the next one that has takes the page. A policy sees nothing of
+/// the mapping.
 pub trait Allocation: Send + flashtwin_bits::State {
-    /// The plane for the logical page at `address` (page number in the host's address
-    /// space), given the chips' loads at this moment.
+    /// The plane for the host's page number `address`, given the chips' loads at this moment.
     fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> Plane;
 
     /// Whether the policy needs `address`; otherwise it may be anything.
     fn wants_address(&self) -> bool;
 
-    /// The plane that `address` will probably go to, if it is known in advance. Only prefetches
-    /// depend on it.
+    /// The plane that `address` will probably go to, if known in advance. Only prefetches depend on it.
     fn foresee(&self, _address: u64) -> Option<Plane> {
         None
     }

@@ -1,16 +1,13 @@
 //! Hot pages from cold ones by several Bloom filters, in a few bits a page and without a list of pages.
 //!
-//! D. Park, D. H. C. Du, "Hot data identification for flash-based storage systems using multiple
-//! Bloom filters", MSST 2011. Four filters take turns. A write enters the page into the newest
-//! filter that does not hold it yet, going round from the newest to the oldest, so that the filters
-//! of a page count its writes up to four. After each window of writes the oldest filter is emptied
-//! and becomes the newest: entries that are not renewed are forgotten filter by filter. A page's
-//! hotness is the sum of the weights of the filters that hold it, 2, 1.5, 1 and 0.5 from the newest
-//! to the oldest, and it is hot from 4 on.
+//! D. Park, D. H. C. Du, "Hot data identification for flash-based storage systems using multiple Bloom filters", MSST
+//! 2011. Four filters take turns. A write enters the page into the newest filter that does not hold it, so the filters
+//! of a page count its writes up to four. After each window of writes the oldest filter is emptied and becomes the
+//! newest. Hotness is the sum of the weights of the filters that hold the page, 2, 1.5, 1 and 0.5 from the newest. A
+//! page is hot from 4 on.
 //!
-//! The paper's window is 512 writes for every device. Here it is a share of the logical pages:
-//! separating data pays if collection meets them before they die, and that time grows with the
-//! device.
+//! The paper's window is 512 writes. Here it is a share of the logical pages, because separating data pays if
+//! collection meets them before they die, and that time grows with the device.
 
 use super::PartitionAssignment;
 use crate::ids::Lpn;

@@ -1,10 +1,7 @@
-//! Which pages of the host share blocks: partitions of similar temperature, each with active blocks of
-//! its own. One policy a file.
+//! Partitions of the host's pages by temperature, each with active blocks of its own. One policy a file.
 //!
-//! Pages that are updated about as often as one another die together, so that collection finds blocks
-//! with little left in them (SWC paper, sections 3.1 and 3.2). Collection moves a page within its
-//! partition; blocks go from one partition to another only when they are erased, to whichever needs the
-//! next one.
+//! Pages that are updated equally often die together, so collection finds nearly empty blocks (SWC paper 3.1, 3.2).
+//! Collection moves a page within its partition. A block changes its partition when it is erased.
 
 mod bloom_filters;
 mod offline;

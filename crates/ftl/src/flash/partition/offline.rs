@@ -1,5 +1,4 @@
-//! The partition of every page is known before the first write: the driver has gone through the workload once to count
-//! the updates of each page (SWC paper, sections 3.1 and 3.2).
+//! Partitions known before the first write: the driver has counted each page's updates (SWC paper, 3.1 and 3.2).
 
 use super::PartitionAssignment;
 use crate::ids::Lpn;

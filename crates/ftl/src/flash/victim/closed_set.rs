@@ -5,8 +5,7 @@ use flashtwin_nand::{Block, Geometry, Plane};
 
 const NOWHERE: u32 = u32::MAX;
 
-/// A list of blocks for each plane. Adding and removing a block takes constant time, so the order
-/// of a list depends on its history.
+/// Lists of blocks by plane. Changes take constant time, so the order of a list depends on its history.
 pub(super) struct ClosedSet {
     geometry: Geometry,
     blocks: By<Plane, Vec<Vec<Block>>>,

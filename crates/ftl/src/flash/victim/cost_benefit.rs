@@ -1,8 +1,7 @@
 //! Cost-benefit: the space gained times its expected life, over the cost of the collection.
 //!
-//! M. Rosenblum, J. Ousterhout, "The design and implementation of a log-structured file system", ACM TOCS
-//! 1992, section 3.5; for flash with two transfers a valid page: A. Kawaguchi et al., USENIX 1995:
-//! benefit / cost = age x (1 - u) / (2 u), u being the share of valid pages.
+//! M. Rosenblum, J. Ousterhout, ACM TOCS 1992, section 3.5; for flash with two transfers a valid page: A. Kawaguchi et
+//! al., USENIX 1995: benefit / cost = age x (1 - u) / (2 u), u being the share of valid pages.
 
 use std::cmp::Ordering;
 
@@ -13,8 +12,7 @@ use super::VictimSelection;
 use super::closed_set::ClosedSet;
 use crate::flash::block_table::BlockTable;
 
-/// Age is the number of blocks that the plane has closed since this one changed: the controller has
-/// no clock, and the amount written meanwhile is the better measure.
+/// Age is the number of blocks that the plane has closed since this one changed: the controller has no clock.
 pub(super) struct CostBenefit {
     geometry: Geometry,
     closed: ClosedSet,

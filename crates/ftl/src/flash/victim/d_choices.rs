@@ -1,8 +1,5 @@
-//! Some blocks are drawn at random; of these the one with the fewest valid pages is collected.
-//!
-//! B. Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid
-//! state drives", SIGMETRICS 2013: ten choices come close to greedy without keeping any order. One choice
-//! is random collection.
+//! The block with the fewest valid pages of some drawn at random. B. Van Houdt, "A mean field model for a class of
+//! garbage collection algorithms in flash-based solid state drives", SIGMETRICS 2013. One choice is random collection.
 
 use flashtwin_nand::{Block, Geometry, Plane};
 
@@ -40,9 +37,8 @@ impl VictimSelection for DChoices {
         self.closed.take(block);
     }
 
-    /// Draws with replacement, as the model does; of equals the one drawn first. Wholly valid blocks gain
-    /// nothing and are no choice: when only such were drawn it is tried again, and after as many tries as
-    /// there are blocks the best of all is taken.
+    /// Draws with replacement, of equals the first. Wholly valid blocks are no choice: if only such were drawn it tries
+    /// again, and after as many tries as there are blocks takes the best of all.
     fn choose(&mut self, plane: Plane, blocks: &BlockTable) -> Option<Block> {
         let closed = self.closed.of(plane);
         let drawn = |rng: &mut Rng| closed[rng.below(closed.len() as u32) as usize];

@@ -1,7 +1,5 @@
-//! First closed, first collected (also called LRU, or cyclic).
-//!
-//! Its write amplification under uniform random writes has a closed form with the Lambert
-//! W function (Desnoyers, ACM TOS 2014), which makes it the simulator's calibration point.
+//! First closed, first collected (also called LRU, or cyclic). Its write amplification under uniform random writes has
+//! a closed form (Desnoyers, ACM TOS 2014), the simulator's calibration point.
 
 use std::collections::VecDeque;
 

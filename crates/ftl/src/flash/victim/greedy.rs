@@ -7,10 +7,8 @@ use super::VictimSelection;
 use crate::flash::block_table::{BlockState, BlockTable};
 use crate::lists::Lists;
 
-/// Buckets of blocks by valid pages, one set a plane.
-///
-/// A plane's buckets are filled when it first collects: a device that never runs short of
-/// free blocks pays nothing for them.
+/// Buckets of blocks by valid pages, one set a plane. A plane's are filled when it first collects, so a device that
+/// never runs short of free blocks pays nothing.
 pub(super) struct Greedy {
     geometry: Geometry,
     armed: By<Plane, Vec<bool>>,

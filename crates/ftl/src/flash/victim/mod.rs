@@ -11,24 +11,19 @@ use flashtwin_nand::{Block, Geometry, Plane};
 use crate::flash::block_table::BlockTable;
 use crate::policies::policies;
 
-/// Chooses the block that garbage collection takes next.
-///
-/// The owner reports every block that closes and every page of a closed block that becomes invalid;
-/// the policy keeps the order that it needs. Blocks are named by their device-wide index.
+/// Chooses the block that garbage collection takes next. The owner reports every block that closes and every page of a
+/// closed block that becomes invalid.
 pub trait VictimSelection: Send + flashtwin_bits::State {
-    /// `block` has been programmed to its last page and holds `valid` valid pages; or it was
-    /// chosen, found wholly valid, and put back.
+    /// `block` has been filled and holds `valid` valid pages; or it was chosen, found wholly valid, and put back.
     fn closed(&mut self, block: Block, valid: u32);
 
     /// A page of closed `block` became invalid; `valid` remain.
     fn invalidated(&mut self, block: Block, valid: u32);
 
-    /// Closed `block` with `valid` valid pages is taken out of consideration without having been chosen:
-    /// wear levelling moves it.
+    /// Closed `block` with `valid` valid pages is taken out without having been chosen: wear levelling moves it.
     fn withdrawn(&mut self, block: Block, valid: u32);
 
-    /// Takes the next victim of `plane` out of consideration and returns it; `None` when
-    /// no block of the plane is closed.
+    /// Takes out the next victim of `plane` and returns it; `None` when no block of the plane is closed.
     fn choose(&mut self, plane: Plane, blocks: &BlockTable) -> Option<Block>;
 }
 

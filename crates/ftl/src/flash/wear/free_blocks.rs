@@ -1,9 +1,7 @@
 //! The free blocks of a plane, in the order in which they are used.
 //!
-//! A block is free for the tables from the moment that its erase is ordered, but the flash may be far behind: an erase
-//! waits for the collection before it. A program in such a block waits as long, although erased blocks lie ready. So a
-//! block whose erase is still ordered is used only when the plane has no erased one, and then the one whose erase comes
-//! first.
+//! A block is free for the tables once its erase is ordered, but the flash may be far behind. So such a block is used
+//! only when the plane has no erased one, and then the one whose erase comes first.
 
 use crate::sabotage::sabotaged;
 use std::cmp::Reverse;
@@ -48,8 +46,7 @@ impl FreeBlocks {
         }
     }
 
-    /// The erased block of the highest rank, among equals the highest number; without one, the block whose erase
-    /// comes first. A pass over the free blocks, which is little beside the block that is moved for it.
+    /// The erased block of the highest rank and number; without one, the block whose erase comes first.
     pub(crate) fn take_last(&mut self) -> Option<u32> {
         if self.erased.is_empty() {
             return self.take_first();

@@ -1,10 +1,8 @@
 //! Static wear levelling: moves cold data off a block that hardly wears.
 //!
-//! After L.-P. Chang, "On efficient wear leveling for large-scale flash-memory storage systems",
-//! SAC 2007: when the erase counts of two blocks differ by more than a threshold, the data of the
-//! hardly worn one go to the most worn one. The paper's pools remember which blocks hold cold data;
-//! here a block with cold data is one that has stayed closed for long. The rate is bounded by
-//! counting the collections in between.
+//! After L.-P. Chang, "On efficient wear leveling for large-scale flash-memory storage systems", SAC 2007: when erase
+//! counts differ by more than a threshold, the hardly worn block's data go to the most worn one. The paper's pools
+//! remember cold blocks. Here a block is cold that has stayed closed for long. Collections in between bound the rate.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Block, Geometry, Plane};
@@ -47,13 +45,10 @@ impl Levelling {
         self.collected[plane] = 0;
     }
 
-    /// The block of a plane whose data are to be moved now.
-    ///
-    /// The block was erased more than `threshold` times less often than the most worn one, and its
-    /// data are cold: since it was closed the plane has closed as many blocks as it has, so
-    /// collection would have taken it had it lost its pages. (The block last moved off is the least
-    /// worn one, too, but the host's next writes to it are not cold.) Of several such blocks the
-    /// one closed first is taken. Costs a pass over the plane, once in `every` collections.
+    /// The block of a plane whose data are to be moved now: erased more than `threshold` times less often than the most
+    /// worn one, with cold data. Cold: since it was closed the plane has closed as many blocks as it has, so collection
+    /// would have taken it had it lost its pages. (The block last moved off is also little worn, but not cold.) Of
+    /// several the one closed first. Costs a pass over the plane, once in `every` collections.
     pub(crate) fn due(&self, plane: Plane, table: &BlockTable, geometry: &Geometry) -> Option<Block> {
         if self.collected[plane] < self.every {
             return None;

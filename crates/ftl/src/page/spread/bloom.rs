@@ -1,14 +1,11 @@
 //! One Bloom filter a channel, asked all at once.
 //!
-//! Source: Bloom, CACM 1970; DS-FTL paper, section 4.2.2. Blocked: all bits of a content lie in one word of
-//! its filter (Putze, Sanders and Singler, WEA 2007; blocks of a word: Lang, Neumann, Kemper and Boncz, VLDB 2019),
-//! so that a look-up is one memory access. Words fill unevenly: at 10 bits an entry and 7 hashes, 2.1 % of the answers
-//! are false positives, and 0.8 % without blocks.
+//! Source: Bloom, CACM 1970; DS-FTL paper, section 4.2.2. Blocked: all bits of a content lie in one word of its filter
+//! (Putze, Sanders and Singler, WEA 2007; Lang, Neumann, Kemper and Boncz, VLDB 2019), so a look-up is one memory
+//! access. At 10 bits an entry and 7 hashes 2.1 % of the answers are false positives, and 0.8 % without blocks.
 //!
-//! All contents of a trace are known beforehand, and so are the words in which one can be mistaken
-//! for others. On a device that is large for its data there are no such words, and the bits need
-//! not be read at all. The code that reads them is therefore kept out of line, away from the code
-//! that runs for every page.
+//! All contents of a trace are known beforehand, and so are the words in which one can be mistaken for others. A device
+//! large for its data has none. So the code that reads bits is out of line, away from the code for every page.
 
 use crate::ids::Content;
 use flashtwin_bits::{HugeSlice, STEP, mix, prefetch};
@@ -19,8 +16,7 @@ const LINE: usize = 8;
 /// Positions in a word that one hash is good for: 6 bits each.
 const POSITIONS: u32 = 10;
 
-/// All filters have the same size and the same hashes, so that the words of all channels at one
-/// place can lie side by side: one cache line answers for eight channels.
+/// All filters are alike, so the words of all channels at one place lie side by side: a cache line for eight.
 pub(super) struct Bloom {
     bits: HugeSlice<u64>,
     /// Words from one place to the next: the channels, rounded up to a power of two.
@@ -88,18 +84,15 @@ impl Bloom {
         self.bits[first + channel.index()] |= bits;
     }
 
-    /// Clears a content's bits even if other contents share them; only valid while emptying the
-    /// whole filter.
+    /// Clears a content's bits even if others share them: only while emptying the whole filter.
     #[inline(never)]
     pub(super) fn clear(&mut self, content: Content, channel: Channel) {
         let (first, bits) = self.place(content);
         self.bits[first + channel.index()] &= !bits;
     }
 
-    /// A bit for each content below `contents`, set if its word is one in which a filter may be
-    /// wrong: a word with a content all of whose bits other contents of the word can set. In the
-    /// other words a content is found if and only if it was inserted, so they need no insertions
-    /// and no queries.
+    /// A bit for each content below `contents`: set if its word has a content all of whose bits others of the word set.
+    /// In other words a content is found if and only if it was inserted: they need neither insertions nor queries.
     pub(super) fn crowded(&self, contents: u32) -> Vec<u64> {
         // Bits that a content of the word has, and those that two or more have.
         let mut seen = vec![(0u64, 0u64); self.words as usize];

@@ -1,8 +1,6 @@
-//! The secondary map: pages that are known to hold the same data (DS-FTL paper, section 4.3.1).
-//!
-//! The paper's first-level map leads from an LPN to a PPN, or to a VPPN whose entry here lists the
-//! PPNs. Every LPN keeps its own page: an overwrite kills that page alone, and takes it off the
-//! list.
+//! The secondary map: pages that are known to hold the same data (DS-FTL paper, section 4.3.1). In the paper an LPN
+//! leads to a PPN, or to a VPPN whose entry here lists PPNs. Every LPN keeps its own page. An overwrite takes it off
+//! the list.
 
 use flashtwin_nand::{NO_PPN, Ppn};
 
@@ -161,8 +159,7 @@ impl DuplicateLists {
         page.list().map(|set| self.sets[set as usize].serial)
     }
 
-    /// Pages that a read of a page may choose from, its own among them; none when it has no duplicate page.
-    /// Of a list with more than the limit, a stretch around its own.
+    /// Pages that a read may choose from, its own among them, up to the limit; none without a duplicate.
     #[inline]
     pub(super) fn choices(&self, &PageLinks { set, at, .. }: &PageLinks) -> &[Ppn] {
         if set == NO_SET {

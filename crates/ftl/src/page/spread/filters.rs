@@ -9,10 +9,9 @@ use flashtwin_nand::Channel;
 /// Distance in entries of the prefetches of a rebuild.
 const AHEAD: usize = 12;
 
-/// Bloom filters with the bookkeeping that decides when one is rebuilt. Nothing can be deleted
-/// from a Bloom filter (DS-FTL paper, section 4.2.2, is silent about it): the entry of a content
-/// whose last page in the channel died stays until the dead are too large a share. Which contents have entries is kept
-/// with the pages that hold them.
+/// Bloom filters, and when one is rebuilt. Nothing can be deleted from a Bloom filter (DS-FTL paper 4.2.2 is silent):
+/// the entry of a content whose last page in the channel died stays until the dead are too large a share. Which
+/// contents have entries is kept with the pages that hold them.
 pub(super) struct Filters {
     bloom: Bloom,
     channels: u32,

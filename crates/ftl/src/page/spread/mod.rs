@@ -1,10 +1,7 @@
-//! Spreading of duplicates: pages with equal contents go to different channels, and a read takes
-//! whichever of them is least busy.
+//! Spreading of duplicates: pages with equal contents go to different channels, and a read takes the least busy one.
 //!
-//! Source: DS-FTL paper, section 4 (content-aware page allocation, multi-path read). Duplicates
-//! stay on flash. A Bloom filter for each channel tells whether the channel may hold a content.
-//! Idle time verifies a positive answer by reading and comparing the pages; only then do they
-//! become duplicate pages.
+//! Source: DS-FTL paper, section 4. A Bloom filter for each channel tells whether it may hold a content. Idle time
+//! verifies a positive answer by comparing the pages. Only then do they become duplicate pages.
 
 mod bloom;
 mod config;
@@ -42,8 +39,7 @@ struct Comparison {
     pages: Compared,
 }
 
-/// The page just written, then those it may equal: whose they were, and where they lay. Most contents have few
-/// duplicate pages, and thousands of comparisons wait for idle time: it is better not to have to look elsewhere for them.
+/// The page just written, then those it may equal: owners and places. Inline, because thousands wait for idle time.
 type Compared = SmallVec<[(Lpn, Ppn); 4]>;
 
 const _: () = assert!(size_of::<Comparison>() <= 56, "with what is left to do, a job is a cache line");
@@ -60,8 +56,7 @@ pub(crate) struct Spreader {
     places: PlaneTurns,
     verify: bool,
     own_copy_counts: bool,
-    /// The channels whose filters were positive for the write under way, and the first channel that
-    /// was queried.
+    /// Channels whose filters were positive for the write under way, and the first channel queried.
     positive: u64,
     first: Channel,
     last_page: By<Channel, Vec<Ppn>>,
@@ -127,8 +122,7 @@ impl Spreader {
                     pages.push((other, map.get(other)));
                 }
             } else if own_channel != Some(channel) && !self.residents.has_entry(content, channel) {
-                // False positive: the channel's last written page is read for nothing. An entry known to be dead costs
-                // no read.
+                // False positive: the channel's last written page is read for nothing, unless its entry is known dead.
                 others.push(self.last_page[channel]);
             }
         }
@@ -209,8 +203,7 @@ impl Spreader {
         u64::from(alone) << channel.number()
     }
 
-    /// The channels of a mask without those whose entry of a content stands for pages of one logical page
-    /// alone, alive or dead.
+    /// The mask's channels, except those whose entry of a content stands for pages of one logical page alone.
     fn without_own(&self, holders: u64, lpn: Lpn, content: Content) -> u64 {
         channels_in(holders).fold(holders, |rest, channel| {
             let other = self.residents.other_than(lpn, content, channel, &self.pages);
@@ -224,8 +217,7 @@ impl Spreader {
             .for_each(|channel| self.filters.rebuild(channel, &mut self.residents));
     }
 
-    /// Prefetches the tables that `compare` reads, once two page reads are outstanding; earlier,
-    /// they would be evicted again.
+    /// Prefetches the tables of `compare` once two page reads are outstanding: earlier, they would be evicted again.
     #[inline]
     fn prefetch_comparison(&self, comparison: &Comparison, to_come: u32, map: &PageMap) {
         for &(lpn, _) in comparison.pages.iter().filter(|_| to_come <= 2) {
@@ -282,10 +274,9 @@ fn channels_from(first: Channel, mask: u64) -> impl Iterator<Item = Channel> {
 }
 
 impl Spreader {
-    /// The plane of the host's write of `content` to a logical page: the one that the allocation
-    /// proposes, or one on the first channel after it that does not hold the content (DS-FTL paper,
-    /// section 4.2.1), chosen by `ftl.spread.place`. If every channel may hold it, the proposal
-    /// stands.
+    /// The plane of the host's write of `content`: the allocation's proposal, or one on the first channel after it that
+    /// does not hold the content (DS-FTL paper 4.2.1), by `ftl.spread.place`. If every channel may hold it, the
+    /// proposal.
     pub(crate) fn place_write(
         &mut self,
         proposal: Plane,
@@ -305,9 +296,8 @@ impl Spreader {
         self.place_on_other_channel(proposal, content, holders, flash, loads)
     }
 
-    /// [`Spreader::place_write`] for a page that ageing moves. Its own copies, the present one and those that moves before
-    /// left behind, do not count: else a page whose content nothing else holds would move to another channel
-    /// with every move.
+    /// [`Spreader::place_write`] for a page that ageing moves. Its own copies, present or left behind, do not count:
+    /// else a page would change its channel with every move.
     pub(crate) fn place_aged(
         &mut self,
         proposal: Plane,
@@ -407,9 +397,8 @@ impl Spreader {
         self.came(lpn, content, came);
     }
 
-    /// After a write whose content some channels may hold: reads in idle time verify that (DS-FTL
-    /// paper, section 4.2.2, second phase). `own_channel` is the channel of the page's own old copy
-    /// of the same content.
+    /// After a write whose content some channels may hold: reads in idle time verify that (DS-FTL paper 4.2.2, second
+    /// phase). `own_channel`: the channel of the page's own old copy of the same content.
     #[inline]
     pub(crate) fn compare_later(
         &mut self,

@@ -3,9 +3,8 @@
 use crate::ids::Lpn;
 use flashtwin_bits::{By, HugeSlice, prefetch};
 
-/// One logical page: its neighbours among those of the same content and channel
-/// ([`super::residents`]), and its place among its duplicate pages ([`super::duplicate_lists`]). Both are used at about
-/// the same time, so they share a cache line.
+/// One logical page: its neighbours of the same content and channel ([`super::residents`]), and its duplicate pages
+/// ([`super::duplicate_lists`]). Both are used at about the same time, so they share a cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(16))]
 pub(super) struct PageLinks {

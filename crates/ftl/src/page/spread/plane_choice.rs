@@ -1,5 +1,4 @@
-//! The plane of a duplicate on its new channel. The DS-FTL paper sends a duplicate "round robin" to
-//! "the next channel or chip" (4.2.1) and leaves the choice of die and plane open.
+//! The plane of a duplicate on its new channel, which the DS-FTL paper leaves open (4.2.1: round robin).
 
 use crate::policies::policies;
 use flashtwin_bits::By;

@@ -8,12 +8,9 @@ use flashtwin_nand::Channel;
 /// Of a word: whether the channel's filter has an entry of the content. The rest is the head of the list.
 const ENTERED: u32 = 1 << 31;
 
-/// Lists of logical pages, one for each content and channel, the latest written first. Links are
-/// page numbers plus one; 0: none. 4 bytes a content and channel.
-///
-/// It stands for a controller's lookup by fingerprint; the simulator compares contents by their
-/// numbers. Beside each head are the filters' data of the content ([`super::filters`]): all
-/// channels of a content are then in one cache line, if there are no more than 16.
+/// Lists of logical pages by content and channel, the latest written first. Links are page numbers plus one; 0: none. 4
+/// bytes a content and channel. The filters' data of a content ([`super::filters`]) are beside each head: all channels
+/// of a content are in one cache line, if there are no more than 16.
 pub(super) struct Residents {
     words: HugeSlice<u32>,
     channels: usize,
@@ -66,9 +63,8 @@ impl Residents {
         self.of(content).iter().filter_map(|word| named(word & !ENTERED))
     }
 
-    /// As [`Residents::latest`], for prefetching: also yields a number that is no page's for each
-    /// channel without the content, which spares a branch. Which channels hold it is as random as
-    /// the trace: a mispredicted branch costs more than a useless prefetch.
+    /// As [`Residents::latest`], for prefetching: also yields a number that is no page's for a channel without the
+    /// content, because a mispredicted branch costs more than a useless prefetch.
     #[inline]
     pub(super) fn foresee_latest(&self, content: Content) -> impl Iterator<Item = Lpn> {
         self.of(content).iter().map(|word| Lpn::new((word & !ENTERED).wrapping_sub(1)))
@@ -92,8 +88,7 @@ impl Residents {
         eights.fold(bits(rest), |mask, (at, words)| mask | bits(words) << (8 * at))
     }
 
-    /// Whether the filter of a channel has an entry of a content, dead or alive: otherwise a
-    /// positive answer is a coincidence of other entries' bits.
+    /// Whether a channel's filter has an entry of a content, dead or alive: otherwise a yes is a coincidence of bits.
     #[inline]
     pub(super) fn has_entry(&self, content: Content, channel: Channel) -> bool {
         self.words[self.slot(content, channel)] & ENTERED != 0

@@ -7,8 +7,7 @@ use parquet::errors::ParquetError;
 
 use super::decode::{Batch, Reading};
 
-/// Most threads that decode. The receiver of the batches works on them as well, for about a third
-/// of the time of decoding.
+/// Most threads that decode. The receiver works as well, for about a third of the time of decoding.
 const THREADS_MAX: usize = 3;
 /// Batches that a thread may be ahead.
 const AHEAD: usize = 2;

@@ -149,8 +149,8 @@ struct Column {
     levels: Levels,
 }
 
-/// The levels of a column's last rows. Parquet keeps only the values that exist: the definition level of each place
-/// says whether there is one, and the repetition level is 0 where a row begins.
+/// The levels of a column's last rows. Parquet keeps only values that exist: the definition level of each place says
+/// whether there is one, and the repetition level is 0 where a row begins.
 struct Levels {
     about: ColumnDescPtr,
     definition: Vec<i16>,

@@ -1,12 +1,9 @@
 //! A trace that grows while it is recorded, and is whole at any time.
 //!
-//! A Parquet reader starts at the end of the file, where the footer lists all row groups. Here each
-//! row group is appended behind the footer before it, and a new footer behind that. The old footer
-//! becomes a gap: no footer mentions it, and the file system is asked to free it.
-//!
-//! A killed process leaves a readable file. If it was killed while appending, the file is readable
-//! up to the last footer but one, which [`last_footer`] finds; only requests recorded since are
-//! lost. At the end, a file with many gaps is copied without them.
+//! A Parquet reader starts at the footer, which lists all row groups. Here each row group is appended behind the last
+//! footer, and a new footer behind that. The old footer becomes a gap, which the file system is asked to free. So a
+//! killed process leaves a file that is readable up to its last whole footer ([`last_footer`]). At the end, a file with
+//! many gaps is copied without them.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -35,8 +32,7 @@ use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
 use crate::request::{Op, Request};
 
-/// Properties of a request that only a recorder sees: bits of the column `flags`. A trace keeps
-/// those of [`crate::flags`].
+/// Properties of a request that only a recorder sees: bits of the column `flags`. A trace keeps [`crate::flags`].
 pub mod recorded {
     /// The request was to be durable before it was answered (forced unit access).
     pub const DURABLE: u8 = crate::flags::DURABLE;

@@ -31,8 +31,7 @@ use crate::request::CHUNK_BYTES;
 use crate::tally::Tally;
 use crate::volumes::Volumes;
 
-/// Opens the requests of `input`. Parquet is read from its end, so a compressed file, or an input that is no file,
-/// is first read into memory whole.
+/// Opens the requests of `input`. A compressed file, or an input that is no file, is first read into memory whole.
 pub(crate) fn open(
     source: &Source,
     input: Input,
@@ -322,8 +321,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Follows the times of the next rows, which may step back as far as the sorting window allows; `first_row` rows
-    /// came before them.
+    /// Follows the times of the next rows, which may step back by the sorting window; `first_row` rows came before.
     fn check_order(&mut self, time_ns: &[i64], first_row: usize) -> Result<(), TraceError> {
         for (at, &time) in time_ns.iter().enumerate() {
             self.earliest_ns = self.earliest_ns.min(time);

@@ -19,8 +19,8 @@ use crate::request::CHUNK_BYTES;
 /// Batches made ahead of the one that is being written.
 const AHEAD: usize = 2;
 
-/// Writes the requests that `make` brings, in order and on one volume, without digests; returns how many there are.
-/// `make` brings fewer rows than asked for only at the end. Contents must be numbered by first appearance.
+/// Writes the requests that `make` brings, in order, on one volume, without digests; returns how many there are. `make`
+/// brings fewer rows than asked for only at the end. Contents must be numbered by first appearance.
 pub(crate) fn write_streamed(
     name: &str,
     format: Format,

@@ -8,8 +8,7 @@ use crate::error::{ErrorCause, TraceError};
 const ENDING: &str = ".part";
 const ATTEMPTS: u32 = 100;
 
-/// A file under a temporary name, removed unless it is finished. Its writer keeps it locked, which tells it from a
-/// file that a killed process left behind.
+/// A file under a temporary name, removed unless it is finished. A lock tells it from a killed process's file.
 pub(super) struct Temporary {
     path: PathBuf,
     wanted: PathBuf,

@@ -224,8 +224,8 @@ pub(super) fn write_digests<W: Write + Send>(
     column.close()
 }
 
-/// Definition and repetition levels of lists of these lengths. An item has the definition level `item_level`: 1, or 2 in
-/// a column whose lists may be missing, as an empty one then is.
+/// Definition and repetition levels of lists of these lengths. An item has the definition level `item_level`: 1, or 2
+/// in a column whose lists may be missing, as an empty one then is.
 fn levels(lengths: impl Iterator<Item = usize>, item_level: i16) -> (Vec<i16>, Vec<i16>) {
     let (mut definition, mut repetition) = (Vec::new(), Vec::new());
     for length in lengths {

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::common::Folder;
-use flashtwin_trace::{Op, Recipe, Trace, synthesize, synthesize_parquet};
+use flashtwin_trace::{Op, Recipe, Trace, synthesize};
 
-use super::{SMALL, count, near, open, reads_by_day, recipe, with_trains};
+use super::{SMALL, count, near, reads_by_day, recipe, with_trains};
 
 fn of_days(recipe: &Recipe, days: u64, scale: f64) -> Trace {
     let mut recipe = recipe.clone();
@@ -95,19 +94,6 @@ fn each_week_writes_as_the_first_on_the_same_pages() {
             }
             pages.extend(written);
         }
-    }
-}
-
-#[test]
-fn weeks_are_the_same_with_one_thread_or_two() {
-    let folder = Folder::new();
-    let mut recipe = recipe("rr-ssd/trans");
-    recipe.arrivals.trace_days = Some(16);
-    let whole = synthesize(&recipe, "trans", 0.1, 5, &()).unwrap();
-    for threaded in [false, true] {
-        let path = folder.file(&format!("{threaded}.parquet"));
-        let made = synthesize_parquet(&recipe, "trans", (0.1, 5), &path, threaded, &()).unwrap();
-        assert_eq!((made as usize, open(&path).digest()), (whole.len(), whole.digest()));
     }
 }
 

@@ -52,8 +52,7 @@ impl ChipSet {
 
 /// Chooses the chip of a content's next copy.
 pub trait Placement: Send + flashtwin_bits::State {
-    /// A chip that is not in `holds` and has free pages; `None` when there is none.
-    /// `home` is the chip of the first copy.
+    /// A chip not in `holds` with free pages, `None` if there is none. `home` is the chip of the first copy.
     fn choose(&mut self, home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip>;
 }
 
@@ -81,8 +80,7 @@ policies! {
 }
 
 impl ScorePopularity {
-    /// The popularity that a copy of a content with `copies` copies adds to its chip, in 1/65536 of
-    /// a read; the copy `at` 0 is the first.
+    /// What a copy adds to its chip's popularity, in 1/65536 of a read. The copy `at` 0 is the first.
     #[inline]
     pub(super) fn of_copy(self, popularity: u8, copies: usize, at: usize) -> u64 {
         let counter = u64::from(popularity) << 16;

@@ -1,8 +1,5 @@
-//! S / (E x Pop), RR-SSD's own placement; on-line S / (E x Pop x QL).
-//!
-//! Scores are compared as fractions of integers, exactly. E and Pop are counted from one, so that a
-//! new device has a score. A factor common to all chips is left out: the number of a chip's blocks,
-//! by which E would be divided.
+//! S / (E x Pop), RR-SSD's own placement; on-line S / (E x Pop x QL). Scores are compared as exact fractions. E and Pop
+//! are counted from one, so that a new device has a score. The blocks of a chip, by which E is divided, are left out.
 
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
@@ -45,8 +42,7 @@ impl Score {
         Self { popularity, ties, even, next: 0 }
     }
 
-    /// S over E x Pop x QL. A chip has fewer than 2^32 pages, so that `above` fits; `below` does up to 2^44
-    /// erases of a chip, 2^32 pages with counters of 255 and a load of 2^27.
+    /// S over E x Pop x QL. `below` fits for 2^44 erases of a chip, 2^32 pages with counters of 255, a load of 2^27.
     #[inline]
     fn of(&self, chip: &ChipView) -> Fraction {
         let wear = u128::from(chip.erases + chip.blocks);
@@ -64,8 +60,7 @@ impl Score {
 const MARGIN: f64 = 1.0 / (1u64 << 40) as f64;
 
 impl Score {
-    /// The score in floating point. Counts of pages, erases and reads are far below 2^63, so that they convert as signed numbers
-    /// do, which is an instruction.
+    /// The score in floating point. Counts are far below 2^63, so they convert as signed numbers, in one instruction.
     #[inline]
     fn approximate(&self, chip: &ChipView) -> f64 {
         let number = |count: u64| count as i64 as f64;
@@ -83,8 +78,7 @@ impl Score {
 }
 
 impl Score {
-    /// The first of the chips with the largest score, from `next` on, among the permitted ones.
-    /// Fractions are compared only if floating point cannot decide.
+    /// The first permitted chip from `next` on with the largest score. Fractions decide where floating point cannot.
     #[inline(always)] // Its loop is all that choosing costs: one without a test that is seldom asked for.
     fn best(&self, chips: By<Chip, &[ChipView]>, may_be: impl Fn(Chip) -> bool) -> Option<Chip> {
         let mut best: Option<Chip> = None;
