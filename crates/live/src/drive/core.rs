@@ -121,10 +121,8 @@ pub(crate) fn of_ftl(error: FtlError) -> io::Error {
 impl Core {
     /// Fails after a failure, because the controller's decisions since then may not be on the medium.
     pub(crate) fn may_write(&self) -> io::Result<()> {
-        match self.failed.clone().or_else(|| self.in_flight.failed()) {
-            None => Ok(()),
-            Some(failure) => Err(failure.error()),
-        }
+        let failed = self.failed.clone().or_else(|| self.in_flight.failed());
+        failed.map_or(Ok(()), |failure| Err(failure.error()))
     }
 
     /// Changes tables. If that fails, nothing is written from then on.
@@ -298,14 +296,9 @@ impl Core {
     }
 
     pub(crate) fn commit(&mut self) -> io::Result<()> {
-        match self.seal()? {
-            None => Ok(()),
-            Some(batch) => {
-                let outcome = make_durable(&*self.medium, &batch, self.options.omission);
-                self.in_flight.end(&outcome);
-                self.arrive()
-            }
-        }
+        let Some(batch) = self.seal()? else { return Ok(()) };
+        self.in_flight.end(&make_durable(&*self.medium, &batch, self.options.omission));
+        self.arrive()
     }
 
     /// Waits for the batch under way, and returns the next one, which is then under way; `None` without records.
@@ -386,11 +379,8 @@ impl Core {
                 continue;
             }
             seen[word] |= bit;
-            match self
-                .contents
-                .as_ref()
-                .and_then(|contents| Some(contents.digest(contents.of(lpn.number())?)))
-            {
+            let known = |contents: &Contents| Some(contents.digest(contents.of(lpn.number())?));
+            match self.contents.as_ref().and_then(known) {
                 Some(digest) => writer.bytes(&digest)?,
                 None => writer.bytes(&{ self.spares[number].check }.to_le_bytes())?,
             }

@@ -59,10 +59,7 @@ impl InFlight {
     /// Waits until nothing is on its way. Fails if a batch failed, now or earlier.
     pub(crate) fn wait(&self) -> io::Result<()> {
         let waited = self.ended.wait_while(self.state(), |state| state.under_way);
-        match &unpoisoned(waited).failed {
-            None => Ok(()),
-            Some(failure) => Err(failure.error()),
-        }
+        unpoisoned(waited).failed.as_ref().map_or(Ok(()), |failure| Err(failure.error()))
     }
 
     pub(crate) fn failed(&self) -> Option<Failure> {

@@ -27,13 +27,10 @@ pub(crate) fn tables(system: &System, geometry: &Geometry, logical_pages: u32) -
     TableBytes { empty, full }
 }
 
-pub(crate) fn may_be_made(
-    system: &System,
-    geometry: &Geometry,
-    logical_pages: u32,
-) -> Result<(), DriveError> {
-    refuse(tables(system, geometry, logical_pages).full, memory_limits(), |needed, left| {
-        let size = u64::from(logical_pages) * u64::from(geometry.page_bytes);
+/// Refuses a drive whose tables would not fit once it is full.
+pub(crate) fn may_be_made(system: &System, geometry: &Geometry, pages: u32) -> Result<(), DriveError> {
+    refuse(tables(system, geometry, pages).full, memory_limits(), |needed, left| {
+        let size = u64::from(pages) * u64::from(geometry.page_bytes);
         format!(
             "a drive of {size} bytes takes {needed} of memory for its tables once it is full, {left} are left: make it \
              smaller, or its pages larger (nand.page_bytes)"
@@ -41,14 +38,12 @@ pub(crate) fn may_be_made(
     })
 }
 
-pub(crate) fn may_be_opened(
-    system: &System,
-    geometry: &Geometry,
-    logical_pages: u32,
-) -> Result<(), DriveError> {
-    refuse(tables(system, geometry, logical_pages).empty, memory_limits(), |needed, left| {
+/// Refuses a drive whose tables would not fit when it is opened.
+pub(crate) fn may_be_opened(system: &System, geometry: &Geometry, pages: u32) -> Result<(), DriveError> {
+    let machine = "use a machine with more";
+    refuse(tables(system, geometry, pages).empty, memory_limits(), |needed, left| {
         format!(
-            "opening the drive takes at least {needed} of memory for its tables, {left} are left: use a machine with more"
+            "opening the drive takes at least {needed} of memory for its tables, {left} are left: {machine}"
         )
     })
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -88,7 +88,7 @@ impl NbdExport {
         let (sender, receiver) = sync_channel(1);
         lock(&self.waitings).as_mut().ok_or_else(lost)?.insert(cookie, Waiting { bytes, sender });
         self.send(&Request { cookie, ..request }, payload)?;
-        wait(&receiver).ok_or_else(lost)?
+        receiver.recv().map_err(|_| lost())?
     }
 
     fn send(&self, request: &Request, payload: &[u8]) -> io::Result<()> {
@@ -130,10 +130,6 @@ impl NbdExport {
 
 fn request(command: u16, flags: u16, offset: u64, length: u32) -> Request {
     Request { flags, command, cookie: 0, offset, length }
-}
-
-fn wait(receiver: &Receiver<Reply>) -> Option<Reply> {
-    receiver.recv().ok()
 }
 
 impl Drop for NbdExport {
@@ -247,15 +243,13 @@ fn greet(stream: &Stream, export: &str) -> io::Result<ExportInfo> {
     if u32::from(flags) & wire::FIXED_NEWSTYLE == 0 {
         return Err(wrong("the server does not know fixed newstyle"));
     }
-    let mut asked = (wire::FIXED_NEWSTYLE | u32::from(flags) & wire::NO_ZEROES).to_be_bytes().to_vec();
-    asked.extend(wire::OPTION.to_be_bytes());
-    asked.extend(option::GO.to_be_bytes());
-    let mut data = (export.len() as u32).to_be_bytes().to_vec();
-    data.extend(export.as_bytes());
-    data.extend(1_u16.to_be_bytes());
-    data.extend(info::BLOCK_SIZE.to_be_bytes());
-    asked.extend((data.len() as u32).to_be_bytes());
-    asked.extend(data);
+    let [name_bytes, flags] =
+        [export.len() as u32, wire::FIXED_NEWSTYLE | u32::from(flags) & wire::NO_ZEROES]
+            .map(u32::to_be_bytes);
+    let items = [1, info::BLOCK_SIZE].map(u16::to_be_bytes).concat();
+    let data = [&name_bytes, export.as_bytes(), &items[..]].concat();
+    let head = [option::GO, data.len() as u32].map(u32::to_be_bytes).concat();
+    let asked = [&flags[..], &wire::OPTION.to_be_bytes(), &head, &data].concat();
     stream.write_all(&asked)?;
     let mut export_info = ExportInfo {
         size_bytes: 0,

@@ -84,11 +84,9 @@ enum Next {
 
 impl Talk<'_> {
     fn run(&mut self) -> io::Result<Option<Agreed>> {
-        let mut greeting = Vec::with_capacity(18);
-        greeting.extend(wire::GREETING.to_be_bytes());
-        greeting.extend(wire::OPTION.to_be_bytes());
-        greeting.extend(((wire::FIXED_NEWSTYLE | wire::NO_ZEROES) as u16).to_be_bytes());
-        self.stream.write_all(&greeting)?;
+        let flags = (wire::FIXED_NEWSTYLE | wire::NO_ZEROES) as u16;
+        let magic = [wire::GREETING, wire::OPTION].map(u64::to_be_bytes).concat();
+        self.stream.write_all(&[&magic[..], &flags.to_be_bytes()].concat())?;
         let mut flags = [0; 4];
         self.stream.read_exact(&mut flags)?;
         let flags = u32::from_be_bytes(flags);
@@ -143,13 +141,8 @@ impl Talk<'_> {
     }
 
     fn reply(&mut self, option: u32, kind: u32, data: &[u8]) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(20 + data.len());
-        bytes.extend(wire::OPTION_REPLY.to_be_bytes());
-        bytes.extend(option.to_be_bytes());
-        bytes.extend(kind.to_be_bytes());
-        bytes.extend((data.len() as u32).to_be_bytes());
-        bytes.extend(data);
-        self.stream.write_all(&bytes)
+        let numbers = [option, kind, data.len() as u32].map(u32::to_be_bytes).concat();
+        self.stream.write_all(&[&wire::OPTION_REPLY.to_be_bytes(), &numbers[..], data].concat())
     }
 
     fn refuse(&mut self, option: u32, error: u32, why: &str) -> io::Result<Next> {
@@ -168,15 +161,10 @@ impl Talk<'_> {
     }
 
     fn size_and_flags(&self) -> [u8; 10] {
-        let mut flags =
-            can::HAS_FLAGS | can::FLUSH | can::FUA | can::TRIM | can::WRITE_ZEROES | can::MULTI_CONN;
-        flags |= can::FAST_ZERO;
-        if self.agreed.structured {
-            flags |= can::DF;
-        }
-        if self.offer.read_only {
-            flags |= can::READ_ONLY;
-        }
+        let always = can::HAS_FLAGS | can::FLUSH | can::FUA | can::TRIM | can::WRITE_ZEROES | can::MULTI_CONN;
+        let structured = if self.agreed.structured { can::DF } else { 0 };
+        let read_only = if self.offer.read_only { can::READ_ONLY } else { 0 };
+        let flags = always | can::FAST_ZERO | structured | read_only;
         let mut bytes = [0; 10];
         bytes[..8].copy_from_slice(&self.offer.export.size_bytes().to_be_bytes());
         bytes[8..].copy_from_slice(&flags.to_be_bytes());

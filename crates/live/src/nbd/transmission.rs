@@ -19,7 +19,7 @@ use super::budget::{Budget, Pool};
 use super::handshake::Agreed;
 use super::offer::Offer;
 use super::socket::Stream;
-use super::wire::{self, REQUEST_BYTES, Request, chunk, command, error, flag};
+use super::wire::{self, REQUEST_BYTES, Request, chunk, command, error, flag, joined};
 use crate::export::{Caller, Extent, Writing};
 use crate::figures::{Counters, Operation};
 use crate::locks::lock;
@@ -309,10 +309,7 @@ impl Connection<'_> {
             return self.write(&simple_head(request, number));
         }
         // No message: the number says all that is known.
-        let mut bytes = [0; 26];
-        bytes[..20].copy_from_slice(&chunk_head(request, chunk::ERROR, 6));
-        bytes[20..24].copy_from_slice(&number.to_be_bytes());
-        self.write(&bytes)
+        self.write(&joined::<26>(&[&chunk_head(request, chunk::ERROR, 6), &number.to_be_bytes(), &[0; 2]]))
     }
 
     fn reply_done(&self, request: &Request) -> io::Result<()> {
@@ -373,19 +370,12 @@ fn operation_of(number: u16) -> Option<Operation> {
 }
 
 fn simple_head(request: &Request, error: u32) -> [u8; 16] {
-    let mut head = [0; 16];
-    head[..4].copy_from_slice(&wire::SIMPLE_REPLY.to_be_bytes());
-    head[4..8].copy_from_slice(&error.to_be_bytes());
-    head[8..].copy_from_slice(&request.cookie.to_be_bytes());
-    head
+    let [magic, error] = [wire::SIMPLE_REPLY, error].map(u32::to_be_bytes);
+    joined(&[&magic, &error, &request.cookie.to_be_bytes()])
 }
 
 fn chunk_head(request: &Request, kind: u16, length: u32) -> [u8; 20] {
-    let mut head = [0; 20];
-    head[..4].copy_from_slice(&wire::CHUNK.to_be_bytes());
-    head[4..6].copy_from_slice(&chunk::DONE.to_be_bytes());
-    head[6..8].copy_from_slice(&kind.to_be_bytes());
-    head[8..16].copy_from_slice(&request.cookie.to_be_bytes());
-    head[16..].copy_from_slice(&length.to_be_bytes());
-    head
+    let [magic, length] = [wire::CHUNK, length].map(u32::to_be_bytes);
+    let [done, kind] = [chunk::DONE, kind].map(u16::to_be_bytes);
+    joined(&[&magic, &done, &kind, &request.cookie.to_be_bytes(), &length])
 }

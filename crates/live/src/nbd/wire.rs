@@ -131,6 +131,16 @@ pub(crate) fn error_from(number: u32) -> io::Error {
     io::Error::new(kind, format!("the server answered with error {number}"))
 }
 
+/// Parts that are `N` bytes together, one behind the other.
+pub(crate) fn joined<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
+    let (mut bytes, mut at) = ([0; N], 0);
+    for part in parts {
+        bytes[at..at + part.len()].copy_from_slice(part);
+        at += part.len();
+    }
+    bytes
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) flags: u16,
@@ -154,14 +164,10 @@ impl Request {
     }
 
     pub(crate) fn to_bytes(self) -> [u8; REQUEST_BYTES] {
-        let mut bytes = [0; REQUEST_BYTES];
-        bytes[0..4].copy_from_slice(&REQUEST.to_be_bytes());
-        bytes[4..6].copy_from_slice(&self.flags.to_be_bytes());
-        bytes[6..8].copy_from_slice(&self.command.to_be_bytes());
-        bytes[8..16].copy_from_slice(&self.cookie.to_be_bytes());
-        bytes[16..24].copy_from_slice(&self.offset.to_be_bytes());
-        bytes[24..28].copy_from_slice(&self.length.to_be_bytes());
-        bytes
+        let [magic, length] = [REQUEST, self.length].map(u32::to_be_bytes);
+        let [flags, command] = [self.flags, self.command].map(u16::to_be_bytes);
+        let [cookie, offset] = [self.cookie, self.offset].map(u64::to_be_bytes);
+        joined(&[&magic, &flags, &command, &cookie, &offset, &length])
     }
 }
 

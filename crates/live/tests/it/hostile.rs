@@ -99,19 +99,14 @@ fn options_have_an_end() {
     let served = memory(ServerOptions::default());
     let client = connect(&served.socket);
     greet(&client);
-    let mut ended = false;
-    for _ in 0..100_000 {
-        if (&client).write_all(&option(4711, &[])).is_err() {
-            ended = true;
-            break;
-        }
+    let ended = (0..100_000).any(|_| {
         let mut head = [0; 20];
-        if (&client).read_exact(&mut head).is_err() {
-            ended = true;
-            break;
+        let asked = (&client).write_all(&option(4711, &[])).and_then(|()| (&client).read_exact(&mut head));
+        if asked.is_ok() {
+            get_vec(&client, u32::from_be_bytes(head[16..].try_into().unwrap()) as usize);
         }
-        get_vec(&client, u32::from_be_bytes(head[16..].try_into().unwrap()) as usize);
-    }
+        asked.is_err()
+    });
     assert!(ended);
 }
 

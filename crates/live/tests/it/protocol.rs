@@ -21,17 +21,21 @@ fn memory() -> Served {
     serve(Arc::new(MemoryExport::new(SIZE)), options)
 }
 
+fn start(address: &Address) -> io::Result<Server> {
+    Server::start(Arc::new(MemoryExport::new(SIZE)), address, ServerOptions::default())
+}
+
+/// Bytes from pairs of digits; spaces show the fields.
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    digits.chunks(2).map(|pair| (16 * pair[0] + pair[1]) as u8).collect()
+}
+
 #[test]
 fn go_in_bytes() {
     let served = memory();
     let client = connect(&served.socket);
-    assert_eq!(
-        get::<18>(&client),
-        [
-            0x4e, 0x42, 0x44, 0x4d, 0x41, 0x47, 0x49, 0x43, 0x49, 0x48, 0x41, 0x56, 0x45, 0x4f, 0x50, 0x54,
-            0, 3
-        ]
-    );
+    assert_eq!(get_vec(&client, 18), hex("4e42444d41474943 49484156454f5054 0003"));
     put(&client, &[&[0, 0, 0, 3]]);
     // GO, 17 bytes: the name in 4 + 5, three items wanted.
     put(&client, &[b"IHAVEOPT", &[0, 0, 0, 7, 0, 0, 0, 17, 0, 0, 0, 5], b"drive", &[0, 3, 0, 1, 0, 2, 0, 3]]);
@@ -56,24 +60,9 @@ fn go_in_bytes() {
     .concat();
     assert_eq!(get_vec(&client, expected.len()), expected);
     // A write of 4 bytes at 4096 with FUA, a read of them, and of the 2 before.
-    put(
-        &client,
-        &[
-            &[
-                0x25, 0x60, 0x95, 0x13, 0, 1, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0,
-                0, 4,
-            ],
-            b"data",
-        ],
-    );
+    put(&client, &[&hex("25609513 0001 0001 0102030405060708 0000000000001000 00000004"), b"data"]);
     assert_eq!(get::<16>(&client), [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    put(
-        &client,
-        &[&[
-            0x25, 0x60, 0x95, 0x13, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0, 0, 0, 0x0f, 0xfe, 0, 0,
-            0, 6,
-        ]],
-    );
+    put(&client, &[&hex("25609513 0000 0000 0909090909090909 0000000000000ffe 00000006")]);
     assert_eq!(get::<16>(&client), [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9]);
     assert_eq!(get::<6>(&client), *b"\0\0data");
     put(&client, &[&request(DISC, 0, 0, 0, 0)]);
@@ -301,27 +290,16 @@ fn a_socket_is_its_owners_and_goes_with_the_server() {
     let mut served = memory();
     let mode = served.socket.metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let second = Server::start(
-        Arc::new(MemoryExport::new(1)),
-        &Address::Unix(served.socket.clone()),
-        ServerOptions::default(),
-    );
-    assert!(second.err().unwrap().to_string().contains("another server listens there"));
+    let address = Address::Unix(served.socket.clone());
+    assert!(start(&address).err().unwrap().to_string().contains("another server listens there"));
     served.server.stop().unwrap();
     assert!(!served.socket.exists());
     assert_eq!(std::fs::read_dir(&served.folder.0).unwrap().count(), 0, "nothing is left behind");
     // The socket of a killed process is replaced; a file is not.
     drop(std::os::unix::net::UnixListener::bind(&served.socket).unwrap());
-    let start = || {
-        Server::start(
-            Arc::new(MemoryExport::new(1)),
-            &Address::Unix(served.socket.clone()),
-            ServerOptions::default(),
-        )
-    };
-    drop(start().unwrap());
+    drop(start(&address).unwrap());
     std::fs::write(&served.socket, "precious").unwrap();
-    assert!(start().err().unwrap().to_string().contains("no socket"));
+    assert!(start(&address).err().unwrap().to_string().contains("no socket"));
     assert_eq!(std::fs::read(&served.socket).unwrap(), b"precious");
 }
 
@@ -341,13 +319,7 @@ fn what_was_served_is_let_go_when_a_server_has_stopped() {
 
 #[test]
 fn what_is_not_encrypted_stays_on_the_machine() {
-    let start = |text: &str| {
-        Server::start(
-            Arc::new(MemoryExport::new(SIZE)),
-            &Address::tcp(text).unwrap(),
-            ServerOptions::default(),
-        )
-    };
+    let start = |text| start(&Address::tcp(text).unwrap());
     let refused = start("0.0.0.0:0").err().unwrap().to_string();
     assert!(refused.contains("0.0.0.0:0") && refused.contains("ssh -L"), "{refused}");
     let server = start("127.0.0.1:0").unwrap();

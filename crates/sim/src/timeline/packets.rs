@@ -1,58 +1,14 @@
 //! Perfetto's packets: tracks, slices, and names that are written once and referred to by number.
 //!
 //! `perfetto/protos/perfetto/trace/`: a `Trace` is a sequence of `TracePacket`s. Slices of a track are written in the
-//! order in which they begin. The order of the tracks does not matter, because readers sort by time.
+//! order in which they begin. The order of the tracks does not matter, because readers sort by time. Numbers of fields
+//! are those of the `.proto` files there.
 
 use std::collections::BTreeSet;
 
 use super::file::TimelineFile;
 use super::wire::Message;
 use crate::error::SimError;
-
-/// Numbers of the fields, by message.
-mod field {
-    pub(super) mod trace {
-        pub(crate) const PACKET: u64 = 1;
-    }
-    pub(super) mod packet {
-        pub(crate) const TIMESTAMP: u64 = 8;
-        pub(crate) const SEQUENCE_ID: u64 = 10;
-        pub(crate) const TRACK_EVENT: u64 = 11;
-        pub(crate) const INTERNED_DATA: u64 = 12;
-        pub(crate) const SEQUENCE_FLAGS: u64 = 13;
-        pub(crate) const DEFAULTS: u64 = 59;
-        pub(crate) const TRACK_DESCRIPTOR: u64 = 60;
-        pub(crate) const FIRST_ON_SEQUENCE: u64 = 87;
-    }
-    pub(super) mod defaults {
-        pub(crate) const CLOCK_ID: u64 = 58;
-    }
-    pub(super) mod event {
-        pub(crate) const CATEGORY: u64 = 3;
-        pub(crate) const ANNOTATION: u64 = 4;
-        pub(crate) const TYPE: u64 = 9;
-        pub(crate) const NAME: u64 = 10;
-        pub(crate) const TRACK: u64 = 11;
-        pub(crate) const FLOW: u64 = 47;
-    }
-    pub(super) mod annotation {
-        pub(crate) const NAME: u64 = 1;
-        pub(crate) const BOOL: u64 = 2;
-        pub(crate) const UINT: u64 = 3;
-        pub(crate) const INT: u64 = 4;
-        pub(crate) const TEXT: u64 = 17;
-    }
-    pub(super) mod track {
-        pub(crate) const UUID: u64 = 1;
-        pub(crate) const NAME: u64 = 2;
-        pub(crate) const PROCESS: u64 = 3;
-        pub(crate) const PARENT: u64 = 5;
-        pub(crate) const CHILD_ORDERING: u64 = 11;
-        pub(crate) const RANK: u64 = 12;
-        pub(crate) const PROCESS_ID: u64 = 1;
-        pub(crate) const PROCESS_NAME: u64 = 6;
-    }
-}
 
 /// `SEQ_INCREMENTAL_STATE_CLEARED`: names are numbered from here on.
 const STATE_CLEARED: u64 = 1;
@@ -138,8 +94,8 @@ impl Packets {
     pub(super) fn new(to: TimelineFile, unit: &'static str) -> Self {
         let mut packets = Self { to, names: Names::default(), unit, described: BTreeSet::new() };
         packets.packet(STATE_CLEARED, |packet| {
-            packet.number(field::packet::FIRST_ON_SEQUENCE, 1);
-            packet.message(field::packet::DEFAULTS, |it| it.number(field::defaults::CLOCK_ID, BOOT_TIME));
+            packet.number(87, 1); // first on sequence
+            packet.message(59, |defaults| defaults.number(58, BOOT_TIME)); // clock id
         });
         packets
     }
@@ -177,23 +133,23 @@ impl Packets {
     fn event(&mut self, track: Track, kind: u64, at_ns: u64, label: Option<&Label<'_>>) {
         self.describe(track);
         let (mut event, mut fresh) = (Message::default(), Message::default());
-        event.number(field::event::TYPE, kind);
-        event.number(field::event::TRACK, track.uuid());
+        event.number(9, kind); // type
+        event.number(11, track.uuid()); // track
         if let Some(label) = label {
             self.names.write(label, &mut event, &mut fresh);
         }
         self.packet(NEEDS_STATE, |packet| {
-            packet.number(field::packet::TIMESTAMP, at_ns);
-            packet.message_if_any(field::packet::INTERNED_DATA, &fresh);
-            packet.message_if_any(field::packet::TRACK_EVENT, &event);
+            packet.number(8, at_ns); // timestamp
+            packet.message_if_any(12, &fresh); // interned data
+            packet.message_if_any(11, &event); // track event
         });
     }
 
     fn packet(&mut self, flags: u64, write: impl FnOnce(&mut Message)) {
         let mut trace = Message::default();
-        trace.message(field::trace::PACKET, |packet| {
-            packet.number(field::packet::SEQUENCE_ID, 1);
-            packet.number(field::packet::SEQUENCE_FLAGS, flags);
+        trace.message(1, |packet| {
+            packet.number(10, 1); // sequence id
+            packet.number(13, flags); // sequence flags
             write(packet);
         });
         self.to.write(trace.as_bytes());
@@ -204,27 +160,27 @@ impl Packets {
         if self.described.insert(group.uuid()) {
             let name = group.name(self.unit);
             self.descriptor(group.uuid(), |it| {
-                it.number(field::track::CHILD_ORDERING, BY_RANK);
-                it.message(field::track::PROCESS, |process| {
-                    process.number(field::track::PROCESS_ID, group.uuid());
-                    process.text(field::track::PROCESS_NAME, &name);
+                it.number(11, BY_RANK); // child ordering
+                it.message(3, |process| {
+                    process.number(1, group.uuid()); // process id
+                    process.text(6, &name); // process name
                 });
             });
         }
         if self.described.insert(track.uuid()) {
             let name = track.name(self.unit);
             self.descriptor(track.uuid(), |it| {
-                it.text(field::track::NAME, &name);
-                it.number(field::track::PARENT, group.uuid());
-                it.number(field::track::RANK, u64::from(track.number));
+                it.text(2, &name); // name
+                it.number(5, group.uuid()); // parent
+                it.number(12, u64::from(track.number)); // rank
             });
         }
     }
 
     fn descriptor(&mut self, uuid: u64, write: impl FnOnce(&mut Message)) {
         self.packet(NEEDS_STATE, |packet| {
-            packet.message(field::packet::TRACK_DESCRIPTOR, |descriptor| {
-                descriptor.number(field::track::UUID, uuid);
+            packet.message(60, |descriptor| {
+                descriptor.number(1, uuid); // uuid
                 write(descriptor);
             });
         });
@@ -234,27 +190,27 @@ impl Packets {
 impl Names {
     /// New names go into `fresh`, a message `InternedData`.
     fn write(&mut self, label: &Label<'_>, event: &mut Message, fresh: &mut Message) {
-        event.number(field::event::CATEGORY, self.categories.number(label.category, 1, fresh));
-        event.number(field::event::NAME, self.events.number(label.name, 2, fresh));
+        event.number(3, self.categories.number(label.category, 1, fresh)); // category
+        event.number(10, self.events.number(label.name, 2, fresh)); // name
         for &(name, value) in label.args {
             let name = self.args.number(name, 3, fresh);
             let text = match value {
                 Value::Text(text) => self.texts.number(text, 29, fresh),
                 _ => 0,
             };
-            event.message(field::event::ANNOTATION, |it| {
-                it.number(field::annotation::NAME, name);
+            event.message(4, |it| {
+                it.number(1, name); // name
                 match value {
-                    Value::Number(number) => it.number(field::annotation::UINT, number),
-                    Value::Time(time_ns) => it.signed(field::annotation::INT, time_ns),
-                    Value::Flag(flag) => it.number(field::annotation::BOOL, u64::from(flag)),
-                    Value::Text(_) => it.number(field::annotation::TEXT, text),
+                    Value::Number(number) => it.number(3, number),        // uint
+                    Value::Time(time_ns) => it.number(4, time_ns as u64), // int
+                    Value::Flag(flag) => it.number(2, u64::from(flag)),   // bool
+                    Value::Text(_) => it.number(17, text),                // text
                 }
             });
         }
         if let Some(request) = label.request {
             // 0 is no name of an arrow.
-            event.fixed(field::event::FLOW, request + 1);
+            event.fixed(47, request + 1); // flow
         }
     }
 }

@@ -134,28 +134,3 @@ fn args(arrived: &Arrived) -> Vec<(&'static str, Value)> {
 fn label<'a>(arrived: &Arrived, args: &'a [(&'static str, Value)]) -> Label<'a> {
     Label { name: arrived.kind.name(), category: "request", args, request: Some(arrived.number) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_charge_is_a_slice_once() {
-        for order in [READ_ORDER, WRITE_ORDER] {
-            let mut numbers = order.map(|charge| charge as usize);
-            numbers.sort_unstable();
-            assert!(numbers.into_iter().eq(0..Charge::COUNT));
-        }
-    }
-
-    #[test]
-    fn data_of_a_write_pass_before_the_array_works() {
-        let mut ledger = Ledger::default();
-        [Charge::Transfer, Charge::Flash, Charge::Erase, Charge::Hash]
-            .iter()
-            .for_each(|&charge| ledger.charge(charge, 1));
-        let names = |kind| parts(kind, &ledger).map(|(charge, _)| charge.name()).collect::<Vec<_>>();
-        assert_eq!(names(HostOp::Read), ["hash", "erase", "flash", "transfer"]);
-        assert_eq!(names(HostOp::Write), ["hash", "erase", "transfer", "flash"]);
-    }
-}

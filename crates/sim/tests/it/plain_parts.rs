@@ -1,7 +1,8 @@
 //! Parts of the plain drive of `plain_drive`, written after docs/model.md.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
+use flashtwin_nand::Timing;
 use flashtwin_sim::{Concurrency, WriteCompletes};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,17 +19,11 @@ pub(crate) struct Rules {
     pub(crate) hash_ns: u64,
     pub(crate) hash_lanes: usize,
     pub(crate) period_ns: u64,
-    pub(crate) channels: usize,
-    pub(crate) chips_per_channel: usize,
-    pub(crate) dies_per_chip: usize,
-    pub(crate) planes_per_die: usize,
+    /// Channels, chips a channel, dies a chip, planes a die.
+    pub(crate) levels: [usize; 4],
     pub(crate) blocks_per_plane: usize,
     pub(crate) pages_per_block: usize,
-    pub(crate) command_ns: u64,
-    pub(crate) transfer_ns: u64,
-    pub(crate) read_ns: u64,
-    pub(crate) program_ns: u64,
-    pub(crate) erase_ns: u64,
+    pub(crate) timing: Timing,
     pub(crate) concurrency: Concurrency,
     /// Such as `CWDP`.
     pub(crate) order: String,
@@ -57,14 +52,15 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) fn planes(&self) -> usize {
-        self.channels * self.chips_per_channel * self.dies_per_chip * self.planes_per_die
+        self.levels.iter().product()
     }
 
     pub(crate) fn planes_per_unit(&self) -> usize {
+        let [.., dies_per_chip, planes_per_die] = self.levels;
         match self.concurrency {
             Concurrency::Plane => 1,
-            Concurrency::Die => self.planes_per_die,
-            Concurrency::Chip => self.planes_per_die * self.dies_per_chip,
+            Concurrency::Die => planes_per_die,
+            Concurrency::Chip => planes_per_die * dies_per_chip,
         }
     }
 
@@ -78,24 +74,20 @@ impl Rules {
     }
 
     pub(crate) fn channel_of(&self, plane: usize) -> usize {
-        plane / (self.planes_per_die * self.dies_per_chip) % self.channels
+        let [channels, _, dies_per_chip, planes_per_die] = self.levels;
+        plane / (planes_per_die * dies_per_chip) % channels
     }
 
     /// The plane at this place of the order of allocation, which starts anew behind its last one.
     pub(crate) fn plane_at(&self, mut place: usize) -> usize {
         let mut at = [0; 4];
         for level in self.order.chars() {
-            let (index, count) = match level {
-                'C' => (0, self.channels),
-                'W' => (1, self.chips_per_channel),
-                'D' => (2, self.dies_per_chip),
-                _ => (3, self.planes_per_die),
-            };
-            at[index] = place % count;
-            place /= count;
+            let index = "CWDP".find(level).unwrap();
+            at[index] = place % self.levels[index];
+            place /= self.levels[index];
         }
-        let chip = at[1] * self.channels + at[0];
-        (chip * self.dies_per_chip + at[2]) * self.planes_per_die + at[3]
+        let [channels, _, dies_per_chip, planes_per_die] = self.levels;
+        ((at[1] * channels + at[0]) * dies_per_chip + at[2]) * planes_per_die + at[3]
     }
 }
 
@@ -215,31 +207,19 @@ pub(crate) struct Channel {
     pub(crate) commands_free_ns: u64,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Counts {
-    pub(crate) host_reads: u64,
-    pub(crate) host_programs: u64,
-    pub(crate) moved_reads: u64,
-    pub(crate) moved_programs: u64,
-    pub(crate) erases: u64,
-    pub(crate) ram_reads: u64,
-    pub(crate) unmapped_reads: u64,
-    pub(crate) idle_moves: u64,
-    pub(crate) fallbacks: u64,
-    pub(crate) copies: u64,
-}
+/// Figures of a run by their places in its summary. `flash_writes.host` stands for programs of the host's pages,
+/// whatever their cause.
+pub(crate) type Counts = BTreeMap<&'static str, u64>;
 
-impl Counts {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.host_reads += other.host_reads;
-        self.host_programs += other.host_programs;
-        self.moved_reads += other.moved_reads;
-        self.moved_programs += other.moved_programs;
-        self.erases += other.erases;
-        self.ram_reads += other.ram_reads;
-        self.unmapped_reads += other.unmapped_reads;
-        self.idle_moves += other.idle_moves;
-        self.fallbacks += other.fallbacks;
-        self.copies += other.copies;
-    }
-}
+pub(crate) const COUNTED: [&str; 10] = [
+    "flash_reads.host",
+    "flash_writes.host",
+    "flash_reads.gc",
+    "flash_writes.gc",
+    "flash_operations.erases",
+    "page_ops.buffer_reads",
+    "page_ops.unmapped_reads",
+    "page_ops.idle_moves",
+    "page_ops.allocation_fallbacks",
+    "replication.copies",
+];

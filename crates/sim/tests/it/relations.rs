@@ -10,7 +10,9 @@ use flashtwin_sim::{
 use flashtwin_trace::{ContentSource, Op, Outline, PageTrace, Trace, TraceBuilder};
 use serde_json::Value;
 
-use crate::bench::{Ask, Bench, Levels, nand, page_trace, pick, replay, system_with, write};
+use crate::bench::{
+    Ask, Bench, Levels, figure, nand, page_trace, pick, replay, system_with, trace_of_pages, write,
+};
 
 pub(crate) fn levels(rng: &mut Rng) -> Levels {
     let pages_per_block = 2 + rng.below(12);
@@ -140,11 +142,11 @@ fn system(name: &str, nand: &NandConfig, engine: &EngineConfig, sets: &[(&str, &
 }
 
 pub(crate) fn number(result: &RunResult, path: &str) -> f64 {
-    path.split('.').fold(&result.summary, |value, key| &value[key]).as_f64().unwrap_or(f64::NAN)
+    figure(&result.summary, path).as_f64().unwrap_or(f64::NAN)
 }
 
 /// A run as host and flash see it: times, waits, operations, wear; not the tables.
-pub(crate) fn seen(result: &RunResult) -> (Vec<Value>, Vec<&RecordBatch>) {
+fn seen(result: &RunResult) -> (Vec<Value>, Vec<&RecordBatch>) {
     let figures = ["requests", "response", "erases", "utilisation", "completed_ns", "pages_programmed"];
     let reads = ["host", "read_modify_write", "gc"].map(|cause| result.summary["flash_reads"][cause].clone());
     let summary = figures.map(|figure| result.summary[figure].clone());
@@ -154,6 +156,14 @@ pub(crate) fn seen(result: &RunResult) -> (Vec<Value>, Vec<&RecordBatch>) {
         summary.into_iter().chain(reads).collect(),
         tables.iter().map(|table| result.table(table).unwrap()).collect(),
     )
+}
+
+pub(crate) fn look_alike(one: &RunResult, two: &RunResult, context: &str) {
+    let [one, two] = [one, two].map(seen);
+    for (one, two) in one.0.iter().zip(&two.0) {
+        assert_eq!(one, two, "{context}");
+    }
+    assert!(one.1 == two.1, "{context}: tables differ");
 }
 
 /// Two systems that must look the same, on random devices and traces.
@@ -173,11 +183,8 @@ fn alike(
         let trace = trace(&mut rng, footprint, shape);
         let sets: Vec<(&str, &str)> = sets.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let results = systems.map(|name| replay(&trace, &system(name, &nand(levels), &engine, &sets)));
-        let [one, two] = results.each_ref().map(seen);
-        for (one, two) in one.0.iter().zip(&two.0) {
-            assert_eq!(one, two, "{purpose}, seed {seed}: {systems:?} {levels:?} {engine:?} {sets:?}");
-        }
-        assert!(one.1 == two.1, "{purpose}, seed {seed}: tables differ; {levels:?} {engine:?} {sets:?}");
+        let [one, two] = results.each_ref();
+        look_alike(one, two, &format!("{purpose}, seed {seed}: {systems:?} {levels:?} {engine:?} {sets:?}"));
     }
 }
 
@@ -352,10 +359,8 @@ fn without_load_every_response_time_is_its_closed_form() {
             }
         }
         if by_content {
-            let mut builder = TraceBuilder::new("duplicate");
-            builder.request(0, Op::Write, 0, 4096, &[7]);
-            builder.request(1_000_000_000, Op::Write, 4096, 4096, &[7]);
-            let result = replay(&builder.build().unwrap(), &resolved);
+            let twice = [(0, 0), (1_000_000_000, 1)].map(|(ns, page)| (ns, Op::Write, page, Some(7)));
+            let result = replay(&trace_of_pages(twice), &resolved);
             assert_eq!(number(&result, "response.write.min_ns") as u64, 12_000 + engine.controller_ns());
         }
     }

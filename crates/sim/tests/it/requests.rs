@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{UInt32Type, UInt64Type};
 use flashtwin_sim::{
     Recording, RequestsTo, Resolved, RunResult, SimError, results_schema, run, run_following,
 };
@@ -15,8 +15,8 @@ use parquet::basic::Compression;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use crate::bench::{
-    Ask, COMMAND, NEW, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, page_trace, read, system_on, trim,
-    write,
+    self, Ask, COMMAND, NEW, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, column, page_trace, read,
+    system_on, trim, write,
 };
 
 const LOT: u64 = 1 << 16;
@@ -69,18 +69,16 @@ fn each_request_has_a_row_in_the_order_of_completion() {
     // Two writes on one chip after the other, a trim between them, a read of the first.
     let asks = [write(0, 0, 0), write(10, 1, 0), write(20, 2, 0), trim(30, 9), read(1_000_000, 1)];
     let result = followed(&page_trace(&asks, 16, 1), &RequestsTo::Memory);
-    let table = result.requests.unwrap().read().unwrap();
+    let table = result.requests.as_ref().unwrap().read().unwrap();
     assert_eq!(table.num_rows(), 5);
     let order = [3, 0, 1, 2, 4];
     assert_eq!(numbers(&table, "request"), order.map(Some));
     let op = table.column_by_name("op").unwrap();
     let op: Vec<&str> = op.as_string::<i32>().iter().flatten().collect();
     assert_eq!(op, ["trim", "write", "write", "write", "read"]);
-    let pages = table.column_by_name("pages").unwrap();
-    assert_eq!(pages.as_primitive::<UInt32Type>().values()[..], [1; 5]);
+    assert_eq!(bench::numbers(&table, "pages"), [1; 5]);
     for name in ["time_ns", "arrival_ns"] {
-        let times = table.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone();
-        assert_eq!(times.values()[..], [30, 0, 10, 20, 1_000_000], "{name}");
+        assert_eq!(bench::numbers(&table, name), [30, 0, 10, 20, 1_000_000], "{name}");
     }
     let third = 2 * WRITE_ALL - 20;
     let response = [None, Some(WRITE_ALL), Some(WRITE_ALL), Some(third), Some(READ_ALL)];
@@ -93,12 +91,10 @@ fn each_request_has_a_row_in_the_order_of_completion() {
     assert_eq!(numbers(&table, "transfer_ns"), [0, transfer, transfer, transfer, transfer].map(Some));
     assert_eq!(numbers(&table, "flash_ns"), [0, PROGRAM, PROGRAM, PROGRAM, SENSE].map(Some));
     // Figures of each chip are the same.
-    let chips = result.tables.iter().find(|(name, _)| name == "chips").unwrap().1.clone();
-    assert_eq!(numbers(&chips, "reads"), [0, 1].map(Some));
-    assert_eq!(numbers(&chips, "programs"), [2, 1].map(Some));
-    assert_eq!(numbers(&chips, "busy_ns"), [2 * WRITE_ALL, WRITE_ALL + READ_ALL].map(Some));
-    let longest = chips.column_by_name("queue_max").unwrap().as_primitive::<UInt32Type>().clone();
-    assert_eq!(longest.values()[..], [2, 1]);
+    assert_eq!(column(&result, "chips", "reads"), [0, 1]);
+    assert_eq!(column(&result, "chips", "programs"), [2, 1]);
+    assert_eq!(column(&result, "chips", "busy_ns"), [2 * WRITE_ALL, WRITE_ALL + READ_ALL]);
+    assert_eq!(column(&result, "chips", "queue_max"), [2, 1]);
 }
 
 #[test]
@@ -185,8 +181,7 @@ fn progress_is_told_now_and_then_and_at_the_end() {
 fn last_period_ends_after_the_last_request() {
     let ends = |asks: &[Ask]| {
         let result = run(&page_trace(asks, 16, 1), &system(&[("period_s", "1.0")]), &()).unwrap();
-        let periods = result.table("periods").unwrap().clone();
-        periods.column_by_name("end_ns").unwrap().as_primitive::<Int64Type>().values().to_vec()
+        column(&result, "periods", "end_ns")
     };
     assert_eq!(ends(&[]), [0]);
     assert_eq!(ends(&[write(0, 0, 0), read(1_700_000_000, 0)]), [1_000_000_000, 1_700_000_001]);

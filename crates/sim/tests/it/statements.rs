@@ -4,10 +4,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use flashtwin_ftl::Rng;
 use flashtwin_sim::{Resolved, Suspend};
-use flashtwin_trace::{Op, Trace, TraceBuilder};
+use flashtwin_trace::{Op, Trace};
 use serde_json::Value;
 
-use crate::bench::{Bench, READ_ALL, column, read, replay, system_on, write};
+use crate::bench::{Bench, READ_ALL, column, read, replay, system_on, trace_of_pages, write};
 use crate::drawn::random_trace;
 use crate::relations::{Shape, UNIQUE, trace_at};
 
@@ -105,19 +105,12 @@ fn mean_of_a_burst_ns(reads: u64, chips: u64) -> f64 {
 fn read_burst_is_shared_by_the_chips_of_the_content() {
     const BURST: u64 = 60;
     let chips = 8;
-    let mut builder = TraceBuilder::new("burst");
     // A hundred pages of one content: deduplication leaves room for copies.
-    for page in 0..100 {
-        builder.request(page * 100_000, Op::Write, page as u64 * 4096, 4096, &[1]);
-    }
+    let writes = (0..100).map(|page| (page * 100_000, Op::Write, page as u64, Some(1)));
     // In the first period, a few reads that earn copies; in the second, all at once.
-    for nth in 0..3 {
-        builder.request(50_000_000 + nth * 1_000_000, Op::Read, 0, 4096, &[]);
-    }
-    for _ in 0..BURST {
-        builder.request(150_000_000, Op::Read, 0, 4096, &[]);
-    }
-    let trace = builder.build().unwrap();
+    let reads = (0..3).map(|nth| (50_000_000 + nth * 1_000_000, Op::Read, 0, None));
+    let burst = (0..BURST).map(|_| (150_000_000, Op::Read, 0, None));
+    let trace = trace_of_pages(writes.chain(reads).chain(burst));
     for (name, alone) in [("ca-ssd", Some(1)), ("oracle", Some(chips)), ("rr-ssd", None)] {
         // A channel for each chip, so that reads of different chips have nothing to wait for.
         let result = replay(&trace, &system_on([chips as u32, 1, 1, 1, 200, 16], name, &[PERIOD]));
@@ -266,18 +259,14 @@ fn reads_without_end_do_not_starve_an_erase() {
 fn periods_of_hours_to_weeks_end_by_the_trace_clock() {
     let hour_ns = 3_600_000_000_000;
     let mut rng = Rng::stream(60, "weeks");
-    let mut builder = TraceBuilder::new("three weeks");
-    for page in 0..200u64 {
-        builder.request(page as i64, Op::Write, page * 4096, 4096, &[page as u32 / 2]);
-    }
+    let writes = (0..200).map(|page: u32| (page.into(), Op::Write, page.into(), Some(page / 2)));
     // Ten reads an hour for 21 days, to other favourites every day.
-    for hour in 0..21 * 24 {
-        for nth in 0..10 {
-            let page = u64::from(hour as u32 / 24 * 8 + rng.below(8));
-            builder.request(hour * hour_ns + 1_000_000 * (nth + 1), Op::Read, page * 4096, 4096, &[]);
-        }
-    }
-    let trace = builder.build().unwrap();
+    let reads =
+        (0..21 * 24).flat_map(|hour: u32| (1..=10).map(move |nth: i64| (hour, nth))).map(|(hour, nth)| {
+            let page = hour / 24 * 8 + rng.below(8);
+            (i64::from(hour) * hour_ns + 1_000_000 * nth, Op::Read, page.into(), None)
+        });
+    let trace = trace_of_pages(writes.chain(reads));
     let mut before = 0.0;
     for (seconds, periods) in [("3600", 21 * 24), ("86400", 21), ("604800", 3)] {
         let sets = [("replay.period_s", seconds), ("alpha", "5.0"), ("adjust_every", "1")];

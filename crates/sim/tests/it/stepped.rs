@@ -1,13 +1,11 @@
 //! A drive on an external clock gives the results of a replay of the same requests at the same times.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use flashtwin_ftl::Rng;
 use flashtwin_sim::{Resolved, RunResult, SteppedDrive, SteppedRequest, run};
 use flashtwin_trace::{NO_CONTENT, Op, PageSource, PageTrace};
 
-use crate::bench::{WRITE_ALL, nand, pick, system_with};
-use crate::relations::{Shape, UNIQUE, engine, footprint, levels, seen, trace};
+use crate::bench::{WRITE_ALL, column, nand, pick, system_with};
+use crate::relations::{Shape, UNIQUE, engine, footprint, levels, look_alike, trace};
 
 const SYSTEMS: [&str; 8] =
     ["conventional", "static", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "rr-ssd-online", "pblru", "ds-ftl"];
@@ -88,11 +86,7 @@ fn the_same_requests_at_the_same_times_give_the_same_result() {
         let pages = PageTrace::build(&trace, 4096, resolved.content_source(true)).unwrap();
         let replayed = run(&pages, &resolved, &()).unwrap();
         let (lived, done) = stepped(&pages, &resolved, &mut rng);
-        let [one, two] = [&replayed, &lived].map(seen);
-        for (one, two) in one.0.iter().zip(&two.0) {
-            assert_eq!(one, two, "seed {seed}: {name} {levels:?}");
-        }
-        assert!(one.1 == two.1, "seed {seed}: tables differ; {name} {levels:?}");
+        look_alike(&replayed, &lived, &format!("seed {seed}: {name} {levels:?}"));
         // With a write cache, some pages reach the flash only when everything ends; their requests were complete
         // before.
         let mut numbers: Vec<u64> = done.iter().map(|&(number, _)| number).collect();
@@ -142,9 +136,8 @@ fn queues(stepped: &SteppedDrive) -> Vec<u32> {
     stepped.queue_lengths().iter().copied().collect()
 }
 
-fn ends(result: &RunResult) -> Vec<i64> {
-    let column = result.table("periods").unwrap().column_by_name("end_ns").unwrap().clone();
-    column.as_primitive::<Int64Type>().values().to_vec()
+fn ends(result: &RunResult) -> Vec<u64> {
+    column(result, "periods", "end_ns")
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use flashtwin_analysis::{WaCell, WaOptions, write_amplification};
 use flashtwin_ftl::{PartitionPolicy, Rng};
 use flashtwin_sim::{Preload, Resolved, RunResult, resolve, run};
-use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
+use flashtwin_trace::{ContentSource, Op, PageTrace, Trace};
 use serde_json::Value;
 
-use crate::bench::nand;
+use crate::bench::{nand, trace_of_pages};
 
 const PAGES: u32 = 12_000;
 const BLOCK_PAGES: u32 = 32;
@@ -15,18 +15,16 @@ const BLOCK_PAGES: u32 = 32;
 /// nothing queues.
 fn trace() -> Trace {
     let mut rng = Rng::stream(1, "three temperatures");
-    let mut builder = TraceBuilder::new("three temperatures");
     let third = PAGES / 3;
-    for write in 0..20 * PAGES {
+    trace_of_pages((0..20 * PAGES).map(|write| {
         let page = match (write < PAGES, rng.below(21)) {
             (true, _) => write,
             (_, 0..16) => rng.below(third),
             (_, 16..20) => third + rng.below(third),
             _ => 2 * third + rng.below(third),
         };
-        builder.request(i64::from(write) * 1_000_000, Op::Write, u64::from(page) * 4096, 4096, &[]);
-    }
-    builder.build().unwrap()
+        (i64::from(write) * 1_000_000, Op::Write, page.into(), None)
+    }))
 }
 
 fn system(blocks: u32, policy: PartitionPolicy, partitions: u32) -> Resolved {

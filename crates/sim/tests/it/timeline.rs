@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt64Type};
 use flashtwin_ftl::ReplicationPolicy;
 use flashtwin_sim::engine::Charge;
 use flashtwin_sim::{Recording, RequestsTo, Resolved, RunResult, SimError, TimelineTo, run, run_following};
 use flashtwin_trace::PageTrace;
 
 use crate::bench::{
-    Ask, COMMAND, ERASE, NEW, PROGRAM, SENSE, TRANSFER, WRITE_ALL, page_trace, read, system_on, trim, write,
+    Ask, COMMAND, ERASE, NEW, PROGRAM, SENSE, TRANSFER, WRITE_ALL, most_at_once, numbers, page_trace, read,
+    system_on, trim, write,
 };
 use crate::pftrace::{self, Slice};
 use crate::swarm::random_run;
@@ -262,14 +261,6 @@ fn a_full_disk_is_told_and_nothing_is_left() {
     assert!(!to.0.exists() && to.part().symlink_metadata().is_err());
 }
 
-fn numbers(table: &RecordBatch, name: &str) -> Vec<u64> {
-    let column = table.column_by_name(name).unwrap();
-    match column.as_primitive_opt::<Int64Type>() {
-        Some(times) => times.values().iter().map(|&time| time as u64).collect(),
-        None => column.as_primitive::<UInt64Type>().iter().map(Option::unwrap_or_default).collect(),
-    }
-}
-
 fn sum<'a>(slices: impl Iterator<Item = &'a Slice>) -> u64 {
     slices.map(Slice::ns).sum()
 }
@@ -305,14 +296,7 @@ fn check_requests(slices: &[Slice], table: &RecordBatch) {
 fn check_lanes(slices: &[Slice]) {
     let requests =
         || slices.iter().filter(|slice| slice.group == "host" && slice.depth == 0 && slice.track != "trims");
-    let mut changes: Vec<(u64, i32)> =
-        requests().filter(|it| it.ns() > 0).flat_map(|it| [(it.begin_ns, 1), (it.end_ns, -1)]).collect();
-    changes.sort_unstable();
-    let at_a_time = changes.iter().scan(0, |now, (_, change)| {
-        *now += change;
-        Some(*now)
-    });
-    let most = at_a_time.max().unwrap_or(0) as usize;
+    let most = most_at_once(requests().map(|it| (it.begin_ns, it.end_ns))) as usize;
     let mut lanes: Vec<&str> = requests().map(|slice| slice.track.as_str()).collect();
     lanes.sort_unstable();
     lanes.dedup();
@@ -407,26 +391,10 @@ fn slices_of_any_run_do_not_overlap_and_sum_to_its_counts() {
         }
         slices.iter().for_each(|slice| *seen.entry(slice.name.clone()).or_default() += 1);
     }
-    for name in [
-        "host read",
-        "old page read",
-        "host program",
-        "parity program",
-        "GC read",
-        "GC program",
-        "erase",
-        "copy read",
-        "copy program",
-        "table read",
-        "table program",
-        "comparison read",
-        "padding program",
-        "channel wait",
-        "collection",
-        "hash",
-        "trim",
-        "flush",
-    ] {
+    let names = "host read, old page read, host program, parity program, GC read, GC program, erase, copy read, \
+                 copy program, table read, table program, comparison read, padding program, channel wait, collection, \
+                 hash, trim, flush";
+    for name in names.split(", ") {
         assert!(seen.get(name).is_some_and(|&times| times >= 5), "{name}: {seen:?}");
     }
 }

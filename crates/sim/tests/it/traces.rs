@@ -12,7 +12,7 @@ use flashtwin_trace::{
     Trace, TraceBuilder, TraceError, Window, Windows,
 };
 
-use crate::bench::{replay, system_on};
+use crate::bench::{column, replay, system_on, trace_of_pages};
 use crate::drawn::random_trace;
 
 fn system(name: &str, sets: &[(&str, &str)]) -> Resolved {
@@ -39,7 +39,7 @@ fn an_empty_trace_is_a_run_without_figures() {
     }
 }
 
-pub(crate) struct InWindows(PageTrace, Vec<PageColumns>);
+struct InWindows(PageTrace, Vec<PageColumns>);
 
 struct Remaining<'a> {
     outline: &'a Outline,
@@ -48,7 +48,7 @@ struct Remaining<'a> {
 }
 
 impl InWindows {
-    pub(crate) fn new(trace: PageTrace, requests: usize) -> InWindows {
+    fn new(trace: PageTrace, requests: usize) -> InWindows {
         let all = &trace.columns;
         let firsts = (0..all.requests()).step_by(requests);
         let window = |first: usize| {
@@ -98,13 +98,19 @@ fn a_trace_in_windows_is_the_trace() {
         let resolved = system(name, &[("period_s", "0.01"), ("preload", "footprint")]);
         let source = resolved.content_source(true);
         let whole = PageTrace::build(&trace, resolved.config.nand.page_bytes, source).unwrap();
-        let once = run(&whole, &resolved, &()).unwrap();
-        for requests in [1, 7, 100, whole.columns.requests() * 2 / 3 + 1] {
-            // The last window is shorter than those before.
-            let cut = run(&InWindows::new(whole.clone(), requests), &resolved, &()).unwrap();
-            assert_eq!(cut.summary, once.summary, "{name}, {requests}");
-            assert!(cut.tables == once.tables, "{name}, {requests}");
-        }
+        // The last window is shorter than those before.
+        let last = whole.columns.requests() * 2 / 3 + 1;
+        same_in_windows(&whole, &resolved, &[1, 7, 100, last], name);
+    }
+}
+
+/// A run of the trace in windows of so many requests has the results of a run of the whole.
+pub(crate) fn same_in_windows(whole: &PageTrace, resolved: &Resolved, sizes: &[usize], context: &str) {
+    let once = run(whole, resolved, &()).unwrap();
+    for &requests in sizes {
+        let cut = run(&InWindows::new(whole.clone(), requests), resolved, &()).unwrap();
+        assert_eq!(cut.summary, once.summary, "{context}, {requests}");
+        assert!(cut.tables == once.tables, "{context}, {requests}");
     }
 }
 
@@ -130,12 +136,8 @@ fn a_trace_of_one_request_is_served_by_every_system() {
 
 #[test]
 fn reads_find_preloaded_data_and_program_nothing() {
-    let mut builder = TraceBuilder::new("reads");
-    for request in 0..200u32 {
-        let page = request % 50;
-        builder.request(i64::from(request) * 1_000, Op::Read, u64::from(page) * 4096, 4096, &[page / 3]);
-    }
-    let trace = builder.build().unwrap();
+    let read = |at: u32| (i64::from(at) * 1_000, Op::Read, u64::from(at % 50), Some(at % 50 / 3));
+    let trace = trace_of_pages((0..200).map(read));
     for name in system_names() {
         let summary = replay(&trace, &system(name, &[("period_s", "1.0")])).summary;
         // With reads alone a controller writes only copies.
@@ -251,32 +253,22 @@ fn a_trim_of_part_of_a_page_leaves_the_page() {
 
 #[test]
 fn a_request_counts_in_the_period_in_which_it_completes() {
-    let write = |trace: &mut TraceBuilder, time_ns, page: u64| {
-        trace.request(time_ns, Op::Write, page * 4096, 4096, &[page as u32]);
-    };
-    let mut trace = TraceBuilder::new("periods");
     // A program takes 400 us: the second one ends in the second period of 1 ms, and nothing
     // arrives between it and the sixth.
-    for (time_ns, page) in [(0, 0), (850_000, 1), (5_000_000, 2)] {
-        write(&mut trace, time_ns, page);
-    }
-    let result = replay(&trace.build().unwrap(), &system("conventional", &[("replay.period_s", "0.001")]));
-    let periods = result.table("periods").unwrap();
-    let writes = periods.column_by_name("writes").unwrap();
-    let writes = writes.as_any().downcast_ref::<arrow_array::UInt64Array>().unwrap();
-    assert_eq!(writes.values().to_vec(), [1, 1, 0, 0, 0, 1]);
+    let writes = [(0, 0), (850_000, 1), (5_000_000, 2)];
+    let trace = trace_of_pages(writes.map(|(time_ns, page)| (time_ns, Op::Write, page, Some(page as u32))));
+    let result = replay(&trace, &system("conventional", &[("replay.period_s", "0.001")]));
+    assert_eq!(column(&result, "periods", "writes"), [1, 1, 0, 0, 0, 1]);
 }
 
 /// Contents drawn by popularity (CA-SSD paper 5.3) stand in for those that a trace lacks.
 #[test]
 fn skew_increases_deduplication_of_drawn_contents() {
-    let mut builder = TraceBuilder::new("bare");
     let mut rng = Rng::stream(5, "drawn contents");
-    for number in 0..4000 {
+    let trace = trace_of_pages((0..4000).map(|number| {
         let op = if rng.below(4) == 0 { Op::Read } else { Op::Write };
-        builder.request(i64::from(number) * 50_000, op, u64::from(rng.below(1000)) * 4096, 4096, &[]);
-    }
-    let trace = builder.build().unwrap();
+        (number * 50_000, op, u64::from(rng.below(1000)), None)
+    }));
     let replayed = |name: &str, content: &str| {
         let result = replay(&trace, &system(name, &[("content", content)]));
         let programmed: u64 = ["host", "unique", "missed_duplicate", "reborn"]
@@ -317,11 +309,9 @@ impl Progress for Patience {
 
 #[test]
 fn run_can_be_stopped_in_preloading_and_between_periods() {
-    let mut trace = TraceBuilder::new("slow");
-    for second in 0..20 {
-        trace.request(second * 1_000_000_000, Op::Write, 4096 * second as u64, 4096, &[second as u32]);
-    }
-    let pages = PageTrace::build(&trace.build().unwrap(), 4096, ContentSource::Recorded).unwrap();
+    let write = |second: u32| (i64::from(second) * 1_000_000_000, Op::Write, second.into(), Some(second));
+    let trace = trace_of_pages((0..20).map(write));
+    let pages = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap();
     for (sets, asked) in
         [(&[("preload", "footprint")][..], 2u32), (&[("period_s", "1"), ("preload", "none")][..], 7)]
     {

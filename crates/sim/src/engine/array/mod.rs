@@ -80,9 +80,9 @@ pub(crate) struct Array {
     timing: Timing,
     now_ns: u64,
     events: EventQueue,
-    units: By<Unit, Vec<UnitState>>,
+    pub(crate) units: By<Unit, Vec<UnitState>>,
     unit_of_plane: By<Plane, Vec<Unit>>,
-    ops: Pool<Op>,
+    pub(crate) ops: Pool<Op>,
     buses: By<Channel, Vec<Bus>>,
     flash: FlashArray,
     blocks: BlockStates,
@@ -100,7 +100,7 @@ pub(crate) struct Array {
     idle_ns: u64,
     awaited: Option<Box<ProgramWaits>>,
     merging: Option<Merging>,
-    news: News,
+    pub(crate) news: News,
 }
 
 fn units_in_chip(concurrency: Concurrency, geometry: &Geometry) -> u32 {
@@ -192,34 +192,10 @@ impl Array {
         self.events.next().0
     }
 
-    #[inline]
-    pub(crate) fn news(&mut self) -> &mut News {
-        &mut self.news
-    }
-
-    #[inline]
-    pub(crate) fn op(&self, slot: u32) -> &Op {
-        &self.ops[slot]
-    }
-
-    #[inline]
-    pub(crate) fn op_mut(&mut self, slot: u32) -> &mut Op {
-        &mut self.ops[slot]
-    }
-
-    pub(crate) fn next_slot(&self) -> u32 {
-        self.ops.next_slot()
-    }
-
     /// [`NONE`] behind the last. Call it before ending the operation.
     #[inline]
     pub(crate) fn next_of_command(&self, slot: u32) -> u32 {
         self.ops[slot].next
-    }
-
-    #[inline]
-    pub(crate) fn chip(&self, unit: Unit) -> Chip {
-        self.units[unit].chip
     }
 
     #[inline]

@@ -160,12 +160,12 @@ fn erase_waits_for_reads_of_its_block_and_is_news() {
     scene.order(OpKind::Erase, page);
     scene.run();
     assert_eq!(scene.accounts.counts.flash_ops, [0, 1, 0], "the page is pinned");
-    assert!(scene.array.news().erased.is_empty());
+    assert!(scene.array.news.erased.is_empty());
     scene.array.unpin(&target);
     scene.array.dispatch(Unit::new(0), &mut scene.accounts);
     scene.run();
     assert_eq!(scene.accounts.counts.flash_ops, [0, 1, 1]);
-    assert_eq!(scene.array.news().erased, [scene.device.geometry.block_index(page)]);
+    assert_eq!(scene.array.news.erased, [scene.device.geometry.block_index(page)]);
 }
 
 /// Between the end of a command and the next one, a read comes and shares the command of a read that waited.

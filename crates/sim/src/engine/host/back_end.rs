@@ -81,7 +81,7 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
     /// reported in the same call.
     #[inline]
     pub(super) fn tell_jobs_done(&mut self) {
-        if !self.array.news().jobs_done.is_empty() {
+        if !self.array.news.jobs_done.is_empty() {
             self.go_on_with_jobs();
         }
     }
@@ -90,8 +90,8 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
     fn go_on_with_jobs(&mut self) {
         // In the order of their ends. Those that end meanwhile are appended to the list.
         let mut at = 0;
-        while at < self.array.news().jobs_done.len() {
-            let job = self.array.news().jobs_done[at];
+        while at < self.array.news.jobs_done.len() {
+            let job = self.array.news.jobs_done[at];
             at += 1;
             let (controller, loads, own_ops) = self.controller_and_loads();
             if let Err(error) = controller.job_done(job, &loads, own_ops) {
@@ -99,7 +99,7 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
             }
             self.queue_own(false);
         }
-        self.array.news().jobs_done.clear();
+        self.array.news.jobs_done.clear();
     }
 
     #[inline]
@@ -126,14 +126,14 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
 
     #[inline]
     pub(super) fn hear_of_erases(&mut self) {
-        if !self.array.news().erased.is_empty() {
+        if !self.array.news.erased.is_empty() {
             self.tell_erased();
         }
     }
 
     #[inline(never)]
     fn tell_erased(&mut self) {
-        for block in self.array.news().erased.drain(..) {
+        for block in self.array.news.erased.drain(..) {
             self.controller.erased(block);
         }
     }

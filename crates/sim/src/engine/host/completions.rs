@@ -43,7 +43,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     #[inline]
     fn complete(&mut self, unit: Unit, slot: u32) {
         let op = self.back.array.end(unit, slot, &mut self.back.accounts);
-        let chip = self.back.array.chip(unit);
+        let chip = self.back.array.units[unit].chip;
         match op.work {
             Work::HostRead => {
                 self.host_op_done(chip, slot, &op, self.back.array.array_ns(op.work, op.ppn), 0);
@@ -80,10 +80,10 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     /// The data of a host's program are in the chip's register, which completes all but durable writes.
     #[inline]
     fn data_in(&mut self, unit: Unit, slot: u32) {
-        let op = *self.back.array.op(slot);
+        let op = self.back.array.ops[slot];
         // Pages that pad a unit belong to no request.
         if op.work == Work::HostProgram && !Epoch::from_bits(op.other).is_durable() {
-            self.host_op_done(self.back.array.chip(unit), slot, &op, 0, 0);
+            self.host_op_done(self.back.array.units[unit].chip, slot, &op, 0, 0);
         }
     }
 

@@ -119,8 +119,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         &self.decider.back.controller
     }
 
-    /// The controller, to be changed.
-    pub fn controller_mut(&mut self) -> &mut C {
+    pub(crate) fn controller_mut(&mut self) -> &mut C {
         &mut self.decider.back.controller
     }
 
@@ -129,8 +128,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         &self.decider.back.accounts
     }
 
-    /// The accounts, to be changed.
-    pub fn accounts_mut(&mut self) -> &mut Accounts<O> {
+    pub(crate) fn accounts_mut(&mut self) -> &mut Accounts<O> {
         &mut self.decider.back.accounts
     }
 
@@ -139,8 +137,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.back.accounts.observer
     }
 
-    /// Busy time of each channel.
-    pub fn channel_busy_ns(&self) -> Vec<u64> {
+    pub(crate) fn channel_busy_ns(&self) -> Vec<u64> {
         self.decider.back.array.channel_busy_ns()
     }
 
@@ -165,17 +162,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Whether requests pass a front end: submission queues with a limit, slots, or a link.
-    pub fn has_front(&self) -> bool {
+    pub(crate) fn has_front(&self) -> bool {
         self.decider.interface.front.is_some()
     }
 
     /// Pages that the hash unit took in.
-    pub fn pages_hashed(&self) -> u64 {
+    pub(crate) fn pages_hashed(&self) -> u64 {
         self.decider.hash.as_ref().map_or(0, HashUnit::pages)
     }
 
     /// Lanes of the hash unit, and their busy time in all; `None` for a system that does not hash.
-    pub fn hash_unit_busy(&self) -> Option<(u64, u64)> {
+    pub(crate) fn hash_unit_busy(&self) -> Option<(u64, u64)> {
         self.decider.hash.as_ref().map(|hash| (hash.lanes(), hash.busy_ns()))
     }
 }

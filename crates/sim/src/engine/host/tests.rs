@@ -7,7 +7,7 @@ use flashtwin_nand::{FlashArray, Geometry, Plane, Ppn};
 
 use super::super::array::tests::device;
 use super::flush::NO_EPOCH;
-use super::page_op::{Fingerprint, State};
+use super::page_op::Fingerprint;
 use super::{Condition, Controller, Engine, Observer, Request};
 use crate::config::EngineConfig;
 
@@ -71,19 +71,6 @@ pub(super) fn write(engine: &mut TestEngine, lpn: u32) -> (Host, u32) {
     let epoch = engine.decider.interface.flushes.write_begins(false);
     let request = engine.decider.interface.requests.insert(Request::new(engine.now_ns(), 1, epoch));
     (Host { lpn: Lpn::new(lpn), address: 0, content: Content::new(lpn) }, request)
-}
-
-#[test]
-fn write_is_decided_when_hashed_and_answered_when_programmed() {
-    let mut engine = engine(EngineConfig::default());
-    let (page, request) = write(&mut engine, 5);
-    let op = engine.decider.write_page(page, false, request, Fingerprint::Yes).unwrap().unwrap();
-    assert_eq!((engine.decider.page_ops[op].state, engine.controller().decided.len()), (State::Hashing, 0));
-    engine.advance(12_000).unwrap();
-    assert_eq!(engine.controller().decided, [page.lpn]);
-    assert_eq!(engine.decider.page_ops.newest(page.lpn), None);
-    engine.drain().unwrap();
-    assert_eq!((engine.now_ns(), engine.accounts().counts.requests[1]), (12_000 + 210_100, 1));
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             return (NONE, HAS_PLACE, OpenLedger::NONE);
         }
         // The slot that the program will have: nothing is queued in between.
-        let (state, now) = (State::BufferPlace(self.back.array.next_slot()), self.back.now_ns());
+        let (state, now) = (State::BufferPlace(self.back.array.ops.next_slot()), self.back.now_ns());
         let waiting = self.page_ops.insert(page, request, state, OpenLedger::NONE, now);
         self.waits.wait(Condition::BufferPlace, waiting);
         (request, waiting, charged)
@@ -88,7 +88,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     }
 
     fn give_place(&mut self, slot: u32) {
-        let op = self.back.array.op_mut(slot);
+        let op = &mut self.back.array.ops[slot];
         let Op { request, hashed, charged, .. } = *op;
         (op.request, op.charged, op.other) = (NONE, OpenLedger::NONE, HAS_PLACE);
         let came_ns = op.came_ns();
