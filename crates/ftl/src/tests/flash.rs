@@ -92,6 +92,17 @@ fn plane_without_invalid_pages_is_reported_full() {
 }
 
 #[test]
+fn a_victim_policy_that_never_chooses_is_stuck_and_not_full() {
+    let (mut flash, last) = full(1);
+    last.iter().for_each(|&page| flash.blocks.invalidate(page));
+    // The policy forgets the blocks, as one that returns none of them does.
+    while flash.blocks.choose_victim(PLANE).is_some() {}
+    let error = flash.make_room(PLANE, &mut Nobody, &mut Vec::new()).unwrap_err();
+    assert!(matches!(error, FtlError::Stuck { valid_pages: 40, pages: 48, .. }), "{error}");
+    assert!(error.to_string().contains("ftl.gc.victim chooses no block"), "{error}");
+}
+
+#[test]
 fn a_plane_knows_whether_it_moves_a_block_on_account_of_wear() {
     let mut flash = flash(&levelling(WearPolicy::Static), [2, 1, 1, 1, 8, 4]);
     let block = |plane, block| geometry([2, 1, 1, 1, 8, 4]).block_index_of(Plane::new(plane), block);
