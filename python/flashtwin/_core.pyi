@@ -25,6 +25,7 @@ __all__ = [
     "devices",
     "drive_info_json",
     "expect_drive",
+    "ignored_because",
     "import_log_writes",
     "memory_in_whole",
     "options_schema",
@@ -181,6 +182,9 @@ def device_toml(name: str) -> str: ...
 def config_keys() -> str: ...
 def config_meaning(config: str) -> tuple[list[str], list[str]]: ...
 def config_schema() -> str: ...
+def ignored_because(key: str, config: str) -> str | None:
+    """Why a configuration, as JSON text, does not look at a key; None where it does."""
+
 def results_schema() -> str:
     """JSON schema of everything that is written, as text: of a `run` and of a `characterization` the summary and a row
     of each table, of a `trace` its `info` and a row of each table."""
