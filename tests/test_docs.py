@@ -22,7 +22,7 @@ from flashtwin.characterization.measuring import options_from_text
 from flashtwin.cli import flashtwin
 from flashtwin.replays import presets
 
-from .conftest import ROOT, finished
+from .conftest import ROOT, Cli, finished
 
 PAGES = sorted(
     [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "ARTIFACT")), *(ROOT / "docs").rglob("*.md")]
@@ -237,3 +237,17 @@ def test_notebooks_run(notebook: Path, at_a_clone: Path) -> None:
     for cell in charts:
         shown = {kind for output in cell.outputs for kind in output.get("data", {})}
         assert {"image/png", "image/svg+xml"} <= shown, f"{cell.source} shows {shown}"
+
+
+def test_the_change_of_the_quick_start_changes_what_it_says(cli: Cli) -> None:
+    page = (ROOT / "docs/quickstart.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\.venv/bin/flashtwin (compare traces/.*--systems ca-ssd,rr-ssd.*)$", page, re.MULTILINE)
+    said = re.search(r"the mean response of `rr-ssd` falls from ([\d.]+) us to ([\d.]+) us", page)
+    means = []
+    for command in commands:
+        verb, trace, *options = shlex.split(command)
+        shown = cli(verb, ROOT / trace, *options, status=0).out
+        means.append(next(line.split()[-1] for line in shown.splitlines() if line.startswith("mean response, us")))
+    assert said is not None
+    assert means == [said[1], said[2]]
+    assert means[0] != means[1]
