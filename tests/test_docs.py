@@ -22,7 +22,7 @@ from flashtwin.characterization.measuring import options_from_text
 from flashtwin.cli import flashtwin
 from flashtwin.replays import presets
 
-from .conftest import ROOT, finished
+from .conftest import ROOT, Cli, finished
 
 PAGES = sorted(
     [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "ARTIFACT")), *(ROOT / "docs").rglob("*.md")]
@@ -163,7 +163,7 @@ def test_example_of_the_errors_runs() -> None:
 def test_public_functions_and_classes_have_an_example() -> None:
     without = {name for name, value in PUBLIC.items() if ">>>" not in (value.__doc__ or "")}
     errors = {name for name, value in PUBLIC.items() if inspect.isclass(value) and issubclass(value, Exception)}
-    assert without == RUN_LIVE | errors - {"FlashtwinError"}
+    assert without == RUN_LIVE | errors - {"FlashtwinError", "IgnoredKeyWarning"}
 
 
 #: Keys that other keys must go with, so that their example makes a drive.
@@ -235,3 +235,17 @@ def test_notebooks_run(notebook: Path, at_a_clone: Path) -> None:
     for cell in charts:
         shown = {kind for output in cell.outputs for kind in output.get("data", {})}
         assert {"image/png", "image/svg+xml"} <= shown, f"{cell.source} shows {shown}"
+
+
+def test_the_change_of_the_quick_start_changes_what_it_says(cli: Cli) -> None:
+    page = (ROOT / "docs/quickstart.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\.venv/bin/flashtwin (compare traces/.*--systems ca-ssd,rr-ssd.*)$", page, re.MULTILINE)
+    said = re.search(r"the mean response of `rr-ssd` falls from ([\d.]+) us to ([\d.]+) us", page)
+    means = []
+    for command in commands:
+        verb, trace, *options = shlex.split(command)
+        shown = cli(verb, ROOT / trace, *options, status=0).out
+        means.append(next(line.split()[-1] for line in shown.splitlines() if line.startswith("mean response, us")))
+    assert said is not None
+    assert means == [said[1], said[2]]
+    assert means[0] != means[1]

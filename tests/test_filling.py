@@ -100,10 +100,10 @@ def test_a_study_says_how_full_its_drive_is(cli: Cli, trace: Path, tmp_path: Pat
     assert f"nand.blocks_per_plane = {blocks}: the trace's 400 pages take up" in done.err
 
 
-@pytest.mark.parametrize("fill", [0, -0.5, 1.01, float("nan"), True, "90%"])
-def test_what_is_no_share_is_refused(trace: Path, fill: object) -> None:
+@pytest.mark.parametrize("fill", [0, -0.5, 1.01, float("nan")])
+def test_what_is_no_share_is_refused(trace: Path, fill: float) -> None:
     with pytest.raises(ft.ArgumentError, match=r"expected a share above 0 and up to 1, such as 0\.9"):
-        ft.replay(trace, "conventional", fill=fill)  # type: ignore[arg-type]
+        ft.replay(trace, "conventional", fill=fill)
 
 
 @pytest.mark.parametrize("share", ["0", "101%", "much", "-3%", "1.2"])

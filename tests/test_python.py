@@ -112,28 +112,6 @@ def test_a_system_bears_the_name_that_its_caller_gives(trace: Path) -> None:
     assert list(ft.compare(trace, {"mine": "rr-ssd"})) == ["mine"]
 
 
-WRONG: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda _: ft.replay(5, "rr-ssd"), "a trace is what `ft.open` returned, or a path, not of type int"),
-    (lambda _: ft.compare(None, "rr-ssd"), "not of type NoneType"),
-    (lambda t: ft.characterize([t]), "not of type list"),
-    (lambda _: ft.imitate(5), "not of type int"),
-    (lambda t: ft.open(ft.open(t)), "a path is expected, not of type Trace"),
-    (lambda t: ft.replay(t, ["rr-ssd"]), "a system is the name of a preset .* not of type list"),
-    (lambda t: ft.compare(t, 5), "systems are a list, or a mapping that names them, not of type int"),
-    (lambda t: ft.replay(t, "rr-ssd", settings=["speed"]), "settings is of type list; a mapping"),
-    (lambda t: ft.replay(t, "rr-ssd", settings={"speed": 2}, speed=3), "'speed' stands in `settings` and is a keyword"),
-    (lambda t: ft.replay(t, "rr-ssd", speed=object()), "speed: .* is of type object; a value is a number"),
-    (lambda _: ft.Trace.from_frame(5), "a frame is expected"),
-    (lambda t: ft.Trace.from_csv(t, time_unit="h"), "time_unit is 'h'; expected one of 's'"),
-]
-
-
-@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_an_argument_of_the_wrong_kind_is_named(call: Callable[[Any], Any], message: str, trace: Path) -> None:
-    with pytest.raises(ft.ArgumentError, match=message):
-        call(trace)
-
-
 def test_settings_are_keywords_with_dots(trace: Path) -> None:
     by_keyword = ft.replay(trace, "rr-ssd", **{"replication.alpha": 0.25}).summary
     assert ft.replay(trace, "rr-ssd", settings={"replication.alpha": 0.25}).summary == by_keyword

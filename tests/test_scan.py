@@ -106,7 +106,7 @@ def test_a_scan_stands_where_a_trace_does(traces: dict[str, Path], tmp_path: Pat
         assert (tmp_path / "streamed" / file).read_bytes() == (tmp_path / "held" / file).read_bytes()
     found = [ft.explain(one, "rr-ssd", settings=LITTLE, effort=10_000_000)["rr-ssd"].data for one in (held, streamed)]
     assert found[0]["answer"] == found[1]["answer"]
-    with pytest.raises(ft.ArgumentError, match=r"a trace in memory is needed .* `scan.open\(\)`"):
+    with pytest.raises(ft.ArgumentError, match=r"expected what `ft\.open` or `Scan\.open` returned"):
         ft.imitate(streamed)  # type: ignore[arg-type]
 
 

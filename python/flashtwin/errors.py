@@ -48,6 +48,19 @@ class ArgumentError(FlashtwinError, TypeError):
     """An argument of a function is of the wrong kind; the message names the expected one."""
 
 
+class IgnoredKeyWarning(UserWarning):
+    """A key was set that a system does not look at: no value of it changes what that system does.
+
+    >>> import warnings
+    >>> import flashtwin as ft
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     system = ft.system("ca-ssd", settings={"replication.alpha": 0.2})
+    >>> print(caught[0].message)
+    ftl.replication.alpha is not looked at by ca-ssd, because ftl.replication.policy is "none"
+    """
+
+
 class InternalError(RuntimeError):
     """A mistake in flashtwin itself; please report it with the message."""
 
@@ -57,7 +70,7 @@ for _error in (
     FlashtwinError, TraceError, ConfigError, SimError, OutputError, ReportError, LiveError, DriveError, ArgumentError,
 ):  # fmt: skip
     _error.__module__ = "flashtwin"
-InternalError.__module__ = "flashtwin"
+InternalError.__module__ = IgnoredKeyWarning.__module__ = "flashtwin"
 
 
 def cannot_be_written(path: object, reason: str) -> str:

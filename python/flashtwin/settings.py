@@ -19,10 +19,9 @@ def merged(settings: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> d
     """All keys to set otherwise, from `settings={...}` and from keywords."""
     if settings is None:
         return dict(keywords)
-    if not isinstance(settings, Mapping) or not all(isinstance(key, str) for key in settings):
+    if not all(isinstance(key, str) for key in settings):
         raise ArgumentError(
-            f"settings is {_kind(settings)}; a mapping of keys to values is expected: "
-            "settings={'replication.alpha': 0.2}"
+            "the keys of settings are texts, with dots as they are: settings={'replication.alpha': 0.2}"
         )
     twice = sorted(settings.keys() & keywords.keys())
     if twice:

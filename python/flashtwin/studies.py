@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashtwin.arguments import checked
 from flashtwin.causes import choosing, explaining
 from flashtwin.causes.budget import Budget
 from flashtwin.causes.figures import goal as named_goal
@@ -18,7 +19,7 @@ from flashtwin.characterization.measuring import Characterization, measure, opti
 from flashtwin.errors import ReportError
 from flashtwin.progress import Notify, Progress
 from flashtwin.replays.folders import SYSTEMS, replay_into, without_contents
-from flashtwin.replays.presets import System
+from flashtwin.replays.presets import System, Systems
 from flashtwin.replays.running import Comparison, Result, fitted, name_systems
 from flashtwin.results import folder, names
 from flashtwin.results.reading import load
@@ -35,6 +36,7 @@ EFFORT = 50_000_000
 _FOR_THE_CHOICE = 0.7
 
 
+@checked
 @dataclass(frozen=True)
 class Study:
     """A finished study: its folder and its results.
@@ -86,10 +88,11 @@ class Study:
         return f'{chosen}<p><a href="{page}">{page}</a></p><ul>{told}</ul>{self.comparison._repr_html_()}'
 
 
+@checked
 def study(
     trace: Replayable | str | Path,
     out: str | Path,
-    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System] = SYSTEMS,
+    systems: Systems = SYSTEMS,
     *,
     settings: Mapping[str, Value] | None = None,
     fill: float | None = None,
@@ -135,6 +138,8 @@ def study(
     >>> done.report.name
     'report.html'
     """
+    if goal is not None:
+        named_goal(goal)
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     with folder.prepared(out) as path:
         opened = as_replayable(trace, progress)

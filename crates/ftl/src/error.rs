@@ -19,6 +19,20 @@ pub enum FtlError {
         /// Its pages.
         pages: u64,
     },
+    /// There is room, but the victims that the policy chooses do not free a block.
+    #[error(
+        "garbage collection is stuck: plane {plane} has room ({valid_pages} of {pages} pages hold valid data), but the \
+         policy ftl.gc.victim chooses no block that holds invalid pages. Use another one, or let `choose` of a policy of \
+         your own return every block that was closed"
+    )]
+    Stuck {
+        /// The plane that is stuck.
+        plane: Plane,
+        /// Its valid pages.
+        valid_pages: u64,
+        /// Its pages.
+        pages: u64,
+    },
     /// An invariant does not hold: the simulator is wrong, not the input.
     #[error(
         "invariant broken: {0}. This is a bug in flashtwin: please report it with the trace and the configuration"

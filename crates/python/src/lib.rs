@@ -34,8 +34,8 @@ mod _core {
     use crate::scan::{Scan, memory_in_whole};
     #[pymodule_export]
     use crate::systems::{
-        Resolved, config_keys, config_meaning, config_schema, device_toml, devices, resolve, results_schema,
-        system_toml, systems,
+        Resolved, config_keys, config_meaning, config_schema, device_toml, devices, ignored_because, resolve,
+        results_schema, system_toml, systems,
     };
     #[pymodule_export]
     use crate::trace::{Trace, recover_recording, requests_by_volume};

@@ -55,6 +55,13 @@ pub(crate) fn config_meaning(config: &str) -> PyResult<(Vec<&'static str>, Vec<&
     Ok((keys.filter(|key| flashtwin_sim::matters(key, &config)).collect(), flashtwin_sim::traits(&config)))
 }
 
+/// Why a configuration, as JSON text, does not look at a key; None where it does.
+#[pyfunction]
+pub(crate) fn ignored_because(key: &str, config: &str) -> PyResult<Option<String>> {
+    let config = serde_json::from_str(config).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(flashtwin_sim::ignored_because(key, &config))
+}
+
 /// JSON schema of everything that is written, as text: summaries and rows of tables, by kind of result.
 #[pyfunction]
 pub(crate) fn results_schema() -> String {

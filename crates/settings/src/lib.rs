@@ -50,7 +50,8 @@ fn read<T: DeserializeOwned>(value: &Value, keys: &Keys) -> Result<T, SettingErr
             return SettingError(format!("the key {} is missing: expected {expected}", prefix(name)));
         }
         if let Some(name) = inner.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next()) {
-            return SettingError(keys.unknown(&prefix(name)));
+            let key = if path.rsplit('.').next() == Some(name) { path.clone() } else { prefix(name) };
+            return SettingError(keys.unknown(&key));
         }
         let found = at(value, &path);
         // Of a list that holds something wrong, the list is the key.

@@ -121,6 +121,14 @@ fn a_missing_key_is_named() {
 }
 
 #[test]
+fn an_unknown_key_in_a_tree_is_named_once() {
+    let mut more = tree();
+    more["nand"].as_object_mut().unwrap().insert("queues".into(), 1.into());
+    let error = from_tree::<Small>(more, &keys()).unwrap_err().0;
+    assert!(error.starts_with("there is no key 'nand.queues'; did you mean 'nand.queue'?"), "{error}");
+}
+
+#[test]
 fn what_is_long_is_cut_short() {
     let long = "x".repeat(100_000);
     assert!(wrong(&long, "1").len() < 300);

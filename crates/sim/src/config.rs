@@ -5,8 +5,17 @@ use flashtwin_nand::NandConfig;
 use flashtwin_trace::ContentSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::history::History;
+
+/// The JSON schema of the whole configuration; its descriptions are the reference text.
+pub fn schema() -> Value {
+    let generator =
+        schemars::generate::SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+    let schema = generator.into_generator().into_root_schema_for::<Config>();
+    serde_json::to_value(schema).unwrap_or(Value::Null)
+}
 
 /// A system under test on a device, and how a trace is replayed on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

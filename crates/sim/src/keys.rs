@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::resolve::schema;
+use crate::config::schema;
 
 /// A key and its properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +61,16 @@ pub fn keys() -> &'static [Key] {
 pub fn matters(key: &str, config: &Value) -> bool {
     let declared = declared();
     declared.keys.iter().any(|one| one.name == key && declared.holds(&one.when, config))
+}
+
+/// Why no value of a key can change the results under a configuration, in the form `ftl.replication.policy is "none"`;
+/// `None` where it can, and for a key that does not exist.
+pub fn ignored_because(key: &str, config: &Value) -> Option<String> {
+    let declared = declared();
+    let key = declared.keys.iter().find(|one| one.name == key)?;
+    let mut causes = Vec::new();
+    declared.add_causes(&key.when, config, &mut causes);
+    (!declared.holds(&key.when, config)).then(|| causes.join(" and "))
 }
 
 /// The traits of a system by its policies, such as `deduplicates` and `weighs-load`, in
@@ -151,6 +161,27 @@ impl Declared {
             .any(|maker| maker.traits.iter().any(|one| one == wanted) && self.is_made(maker, config))
     }
 
+    /// Why a condition does not hold: of each alternative the values of the keys that decide its first word that is not so.
+    fn add_causes(&self, condition: &str, config: &Value, causes: &mut Vec<String>) {
+        for alternative in condition.split(" or ") {
+            let mut atoms = alternative.split(" and ").map(str::trim);
+            let Some(atom) = atoms.find(|atom| !self.is_so(atom, config)) else { continue };
+            let named =
+                atom.split_once(" != ").or_else(|| atom.split_once(" = ")).map_or(atom, |(key, _)| key);
+            let makers = self.makers.iter().filter(|maker| maker.traits.iter().any(|one| one == atom));
+            let deciding = self.keys.iter().filter(|key| key.name == named);
+            for key in deciding.chain(makers.map(|maker| &self.keys[maker.key])) {
+                let cause =
+                    format!("{} is {}", key.name, value_at(&key.name, config).unwrap_or(&Value::Null));
+                if !self.holds(&key.when, config) {
+                    self.add_causes(&key.when, config, causes);
+                } else if !causes.contains(&cause) {
+                    causes.push(cause);
+                }
+            }
+        }
+    }
+
     fn is_made(&self, maker: &Maker, config: &Value) -> bool {
         let key = &self.keys[maker.key];
         written(&key.name, config).is_some_and(|found| found == maker.value) && self.holds(&key.when, config)
@@ -159,8 +190,12 @@ impl Declared {
 
 /// A value of a configuration as it is written in conditions; nothing where the configuration has none.
 fn written(key: &str, config: &Value) -> Option<String> {
-    let found = key.split('.').try_fold(config, |tree, name| tree.get(name))?;
+    let found = value_at(key, config)?;
     Some(found.as_str().map_or_else(|| found.to_string(), Into::into))
+}
+
+fn value_at<'a>(key: &str, config: &'a Value) -> Option<&'a Value> {
+    key.split('.').try_fold(config, |tree, name| tree.get(name))
 }
 
 #[cfg(test)]

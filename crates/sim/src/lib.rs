@@ -8,6 +8,7 @@ mod config;
 pub mod engine;
 mod error;
 pub mod event_queue;
+mod files;
 mod finished;
 mod history;
 mod keys;
@@ -31,14 +32,14 @@ mod toml_doc;
 pub use aged::AgedDrives;
 pub use config::{
     Arbitration, Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite,
-    Preload, PreloadContents, ReplayConfig, Suspend, WriteCompletes,
+    Preload, PreloadContents, ReplayConfig, Suspend, WriteCompletes, schema,
 };
 pub use error::{ConfigError, SimError};
-pub use keys::{Key, keys, matters, traits};
+pub use keys::{Key, ignored_because, keys, matters, traits};
 pub use overwriting::{Overwriting, Overwritten};
 pub use registry::{system_names, system_toml};
 pub use requests::{RequestTable, RequestsTo};
-pub use resolve::{Resolved, device_file, resolve, schema};
+pub use resolve::{Resolved, device_file, resolve};
 pub use result::{RunResult, results_schema};
 pub use run::{Recording, run, run_following};
 pub use stepped::{SteppedDrive, SteppedRequest};

@@ -4,13 +4,15 @@ use std::fmt::Display;
 use std::path::Path;
 
 use flashtwin_ftl::Ftl;
-use flashtwin_nand::{NandConfig, NandDevice, device_names, device_toml};
-use flashtwin_settings::{Keys, from_tree, nearest, set, shown};
+use flashtwin_nand::NandDevice;
+use flashtwin_settings::{Keys, from_tree, set};
 use flashtwin_trace::ContentSource;
 use serde_json::{Map, Value};
 
-use crate::config::{Concurrency, Config, EngineConfig, MultiPlane, WriteCompletes};
+use crate::config::{Concurrency, Config, EngineConfig, MultiPlane, WriteCompletes, schema};
 use crate::error::ConfigError;
+use crate::files::{DeviceFile, Layer, blamed, dotted, system_layers};
+use crate::keys::ignored_because;
 use crate::registry::{system_names, system_toml};
 
 /// A checked configuration and the device it describes.
@@ -86,14 +88,6 @@ impl Resolved {
     }
 }
 
-/// The JSON schema of the whole configuration; its descriptions are the reference text.
-pub fn schema() -> Value {
-    let generator =
-        schemars::generate::SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
-    let schema = generator.into_generator().into_root_schema_for::<Config>();
-    serde_json::to_value(schema).unwrap_or(Value::Null)
-}
-
 const LISTED: &str = "`flashtwin systems NAME` lists every key";
 const NOT_SET: [&str; 2] = ["name", "description"];
 
@@ -102,39 +96,25 @@ const NOT_SET: [&str; 2] = ["name", "description"];
 ///
 /// # Errors
 /// [`ConfigError`] with the key, the expected value, and the nearest right one, for example
-/// `engine.slots` for `engine.slot`.
+/// `engine.slots` for `engine.slot`; of a file also the file, and its keys that the system does not look at.
 pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, ConfigError> {
-    let (place, text) = preset_or_file("system", system, &system_names(), system_toml)?;
-    let schema = schema();
-    let keys = Keys::new(&schema, LISTED);
-    let given = parse_table(&place, &text)?;
-    let mut tree = defaults()?;
-    let settings: Vec<(String, Value)> =
-        sets.iter().map(|(key, value)| setting(&keys, key, value)).collect::<Result<_, ConfigError>>()?;
-    // The device first: single numbers of `nand` are set on top of it.
-    let device = settings.iter().rev().find(|(key, _)| key == "device").map(|(_, value)| value.clone());
-    let device = device.or_else(|| given.get("device").cloned()).unwrap_or_else(|| Value::from("rr-ssd"));
-    let Some(device_name) = device.as_str() else {
-        return Err(ConfigError(format!(
-            "device is {device}: expected a name from `flashtwin devices` or a path"
-        )));
-    };
-    let device = DeviceFile::read(device_name, &schema)?;
-    tree.insert("nand".into(), Value::Object(device.nand));
-    // A file may name its system; otherwise it is called as the file is, without folders and ending.
-    let stem = Path::new(&place)
-        .file_stem()
-        .map_or_else(|| place.clone(), |stem| stem.to_string_lossy().into_owned());
-    tree.insert("name".into(), Value::from(stem));
-    flatten_into(&mut tree, given, "", &keys, &place)?;
-    flatten_into(&mut tree, device.controller, "", &keys, device_name)?;
-    for (key, value) in settings {
-        set(&mut tree, &key, value);
+    let layers = system_layers(system)?;
+    let sources = Sources { schema: schema(), keys: Keys::new(&schema(), LISTED) };
+    let settings: Vec<(String, Value)> = sets
+        .iter()
+        .map(|(key, value)| setting(&sources.keys, key, value))
+        .collect::<Result<_, ConfigError>>()?;
+    let resolved = sources
+        .resolve(&layers, &settings)
+        .map_err(|error| blamed(&layers, error, |some| sources.resolve(some, &[]).map(|_| ())))?;
+    if system_toml(system).is_none() {
+        sources.refuse_ignored(&layers)?;
     }
-    check(from_tree(tree, &keys)?)
+    Ok(resolved)
 }
 
-/// The text of a device's file: a preset by its name, or the path of a TOML file, which is checked.
+/// The text of a device's file: a preset by its name, or the path of a TOML file, which is checked. Of a file with a base
+/// all its keys.
 ///
 /// # Errors
 /// [`ConfigError`] naming the file and its key that is wrong or missing.
@@ -142,41 +122,90 @@ pub fn device_file(name: &str) -> Result<String, ConfigError> {
     Ok(DeviceFile::read(name, &schema())?.text)
 }
 
-/// A flash array and, for a real drive, the controller properties that every design shares.
-struct DeviceFile {
-    text: String,
-    nand: Map<String, Value>,
-    /// The tables `engine` and `ftl`, which go before those of a system.
-    controller: Map<String, Value>,
+/// What files and settings are read with.
+struct Sources {
+    schema: Value,
+    keys: Keys,
 }
 
-impl DeviceFile {
-    fn read(name: &str, schema: &Value) -> Result<Self, ConfigError> {
-        let (place, text) = preset_or_file("device", name, &device_names(), device_toml)?;
-        let mut nand = parse_table(&place, &text)?;
-        let tables = ["engine", "ftl"].map(|table| (table.to_owned(), nand.remove(table)));
-        let controller = tables.into_iter().filter_map(|(name, table)| Some((name, table?))).collect();
-        let keys = Keys::new(&schema["properties"]["nand"], "`flashtwin devices rr-ssd` shows every key");
-        let read: Result<NandConfig, _> = from_tree(nand.clone(), &keys);
-        read.map_err(|error| ConfigError(format!("{place}: {error}")))?;
-        refuse_designs(&place, &controller)?;
-        Ok(Self { text, nand, controller })
+impl Sources {
+    fn resolve(&self, layers: &[Layer], settings: &[(String, Value)]) -> Result<Resolved, ConfigError> {
+        let device = settings.iter().rev().find(|(key, _)| key == "device").map(|(_, value)| value);
+        let mut tree = self.tree(layers, device)?;
+        for (key, value) in settings {
+            set(&mut tree, key, value.clone());
+        }
+        check(from_tree(tree, &self.keys)?)
     }
-}
 
-/// A drive's file must not set keys of a design, because all designs are compared on it.
-fn refuse_designs(place: &str, controller: &Map<String, Value>) -> Result<(), ConfigError> {
-    let pointer = |key: &str| format!("/{}", key.replace('.', "/"));
-    let whole = Value::Object(controller.clone());
-    match crate::keys::keys()
-        .iter()
-        .find(|key| key.design.is_some() && whole.pointer(&pointer(&key.name)).is_some())
-    {
-        None => Ok(()),
-        Some(key) => Err(ConfigError(format!(
-            "{place}: {} is a part of a design, not of a drive: set it in a system's file or with --set",
-            key.name
-        ))),
+    /// The defaults, then the files. Where a device is named, its controller's keys replace those of the files before.
+    fn tree(&self, layers: &[Layer], set_device: Option<&Value>) -> Result<Map<String, Value>, ConfigError> {
+        let naming = layers.iter().rposition(|layer| layer.given.contains_key("device"));
+        let named = naming.map(|place| &layers[place].given["device"]);
+        let device = match set_device.or(named) {
+            None => "rr-ssd",
+            Some(Value::String(name)) => name,
+            Some(other) => {
+                let expected = "a name from `flashtwin devices` or a path";
+                return Err(ConfigError(format!("device is {other}: expected {expected}")));
+            }
+        };
+        let device = DeviceFile::read(device, &self.schema)?;
+        let controlled_at = set_device.map_or(naming.unwrap_or(0), |_| layers.len());
+        let mut tree = defaults()?;
+        tree.insert("nand".into(), Value::Object(device.nand));
+        for (at, layer) in layers.iter().enumerate() {
+            if at == controlled_at {
+                self.control(&mut tree, &device.controllers)?;
+            }
+            // A file may name its system; otherwise it is called as the file is, without folders and ending.
+            let stem = Path::new(&layer.place).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            tree.insert("name".into(), Value::from(stem.unwrap_or_else(|| layer.place.clone())));
+            tree.insert("description".into(), Value::from(""));
+            flatten_into(&mut tree, layer.given.clone(), "", &self.keys)?;
+        }
+        if controlled_at == layers.len() {
+            self.control(&mut tree, &device.controllers)?;
+        }
+        Ok(tree)
+    }
+
+    fn control(
+        &self,
+        tree: &mut Map<String, Value>,
+        controllers: &[(String, Map<String, Value>)],
+    ) -> Result<(), ConfigError> {
+        for (place, tables) in controllers {
+            flatten_into(tree, tables.clone(), "", &self.keys)
+                .map_err(|error| ConfigError(format!("{place}: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// A key that changes nothing would make the system silently another one than its file seems to describe.
+    fn refuse_ignored(&self, layers: &[Layer]) -> Result<(), ConfigError> {
+        let file = &layers[layers.len() - 1];
+        let given = dotted(&file.given);
+        let ignored = |tree: Map<String, Value>| -> Vec<(&String, String)> {
+            let config = Value::Object(tree);
+            given.iter().filter_map(|key| Some((key, ignored_because(key, &config)?))).collect()
+        };
+        // A device that cannot be read is no fault where `--set` names another.
+        let found = self.tree(layers, None).map(&ignored).unwrap_or_default();
+        let Some((_, cause)) = found.first() else { return Ok(()) };
+        let keys = found.iter().filter(|(_, other)| other == cause).map(|(key, _)| key.as_str());
+        let keys = keys.collect::<Vec<_>>().join(", ");
+        let looks = |preset: &&&str| {
+            let based = system_layers(preset).map(|base| [base, vec![file.clone()]].concat());
+            based.and_then(|layers| self.tree(&layers, None)).is_ok_and(|tree| ignored(tree).is_empty())
+        };
+        let cure = match system_names().iter().find(looks) {
+            Some(preset) => {
+                format!("set base = \"{preset}\" at the top of the file, or delete what is not looked at")
+            }
+            None => "change that, or delete what is not looked at".into(),
+        };
+        Err(ConfigError(format!("{}: {keys}: not looked at, because {cause}; {cure}", file.place)))
     }
 }
 
@@ -190,37 +219,6 @@ fn setting(keys: &Keys, key: &str, text: &str) -> Result<(String, Value), Config
     }
     let value = keys.value(&key, text);
     Ok((key, value))
-}
-
-fn preset_or_file(
-    what: &str,
-    name: &str,
-    presets: &[&'static str],
-    text_of: impl Fn(&str) -> Option<&'static str>,
-) -> Result<(String, String), ConfigError> {
-    if let Some(text) = text_of(name) {
-        return Ok((name.to_owned(), text.to_owned()));
-    }
-    if name.ends_with(".toml") {
-        return match std::fs::read_to_string(name) {
-            Ok(text) => Ok((name.to_owned(), text)),
-            Err(error) => Err(ConfigError(format!("{name}: {error}. Expected a {what} file in TOML"))),
-        };
-    }
-    let nearest = nearest(name, presets.iter().copied());
-    let list = presets.join(", ");
-    Err(ConfigError(format!(
-        "there is no {what} '{}'{} There are: {list}; or give the path of a .toml file",
-        shown(name),
-        nearest.map_or(".".to_owned(), |near| format!("; did you mean '{near}'?"))
-    )))
-}
-
-fn parse_table(place: &str, text: &str) -> Result<Map<String, Value>, ConfigError> {
-    toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        ConfigError(format!("{place}:{line}: not TOML: {}", error.message()))
-    })
 }
 
 fn defaults() -> Result<Map<String, Value>, ConfigError> {
@@ -245,14 +243,13 @@ fn flatten_into(
     given: Map<String, Value>,
     prefix: &str,
     keys: &Keys,
-    place: &str,
 ) -> Result<(), ConfigError> {
     for (name, value) in given {
         let key = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
         match value {
-            Value::Object(table) if keys.is_table(&key) => flatten_into(tree, table, &key, keys, place)?,
+            Value::Object(table) if keys.is_table(&key) => flatten_into(tree, table, &key, keys)?,
             value if keys.contains(&key) => set(tree, &key, value),
-            _ => return Err(ConfigError(format!("{place}: {}", keys.unknown(&key)))),
+            _ => return Err(ConfigError(keys.unknown(&key))),
         }
     }
     Ok(())
@@ -370,6 +367,8 @@ fn check_units(config: &Config) -> Result<(), ConfigError> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use flashtwin_nand::device_toml;
+
     use super::*;
 
     pub(crate) fn preset(name: &str, sets: &[(&str, &str)]) -> Result<Resolved, String> {

@@ -1,29 +1,36 @@
-//! A configuration as a TOML file that explains itself.
+//! A configuration as a TOML file that explains itself. Keys that the system does not look at are comments, because a file
+//! that sets them is refused.
 
 use serde_json::Value;
 
+use crate::keys::ignored_because;
+
 pub(crate) fn document(config: &Value, schema: &Value) -> String {
     let mut out = String::new();
-    table(&mut out, "", config, schema);
+    table(&mut out, "", (config, config), schema);
     out
 }
 
-fn table(out: &mut String, name: &str, config: &Value, schema: &Value) {
+/// A table of the whole configuration.
+fn table(out: &mut String, name: &str, (config, whole): (&Value, &Value), schema: &Value) {
     let (Some(values), Some(properties)) = (config.as_object(), schema.get("properties")) else { return };
     if !name.is_empty() {
         out.push_str(&format!("\n{}[{name}]\n", comment(schema)));
     }
+    let full = |key: &String| if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
     let (tables, plain): (Vec<_>, Vec<_>) = values.iter().partition(|(_, value)| value.is_object());
     for (key, value) in plain {
         if let Some(property) = properties.get(key) {
             out.push_str(&comment(property));
         }
-        out.push_str(&format!("{key} = {value}\n"));
+        match ignored_because(&full(key), whole) {
+            None => out.push_str(&format!("{key} = {value}\n")),
+            Some(cause) => out.push_str(&format!("# Not looked at, because {cause}:\n# {key} = {value}\n")),
+        }
     }
     for (key, value) in tables {
-        let full = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
         if let Some(property) = properties.get(key) {
-            table(out, &full, value, property);
+            table(out, &full(key), (value, whole), property);
         }
     }
 }
@@ -45,9 +52,10 @@ fn comment(property: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::document;
+    use crate::registry::system_names;
     use crate::resolve::resolve;
 
     #[test]
@@ -75,13 +83,16 @@ mod tests {
 
     #[test]
     fn the_document_of_a_system_reads_back_as_the_system() {
-        let resolved = resolve("rr-ssd", &[]).unwrap();
-        let text = resolved.toml_documented();
-        let read: Value = toml::from_str(&text).unwrap();
-        assert_eq!(read, resolved.json());
-        assert!(
-            text.contains("# Name of the system, the label of its results.\nname = \"rr-ssd\"\n"),
-            "{text}"
-        );
+        let file = std::env::temp_dir().join(format!("flashtwin-document-{}.toml", std::process::id()));
+        for name in system_names() {
+            let resolved = resolve(name, &[("device".into(), "tlc-unit-2021".into())]).unwrap();
+            std::fs::write(&file, resolved.toml_documented()).unwrap();
+            assert_eq!(resolve(&file.to_string_lossy(), &[]).unwrap().json(), resolved.json(), "{name}");
+        }
+        std::fs::remove_file(&file).unwrap();
+        let text = resolve("ca-ssd", &[]).unwrap().toml_documented();
+        let label = "# Name of the system, the label of its results.\nname = \"ca-ssd\"\n";
+        let ignored = "# Not looked at, because ftl.replication.policy is \"none\":\n# alpha = 0.0\n";
+        assert!(text.contains(label) && text.contains(ignored), "{text}");
     }
 }

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashtwin.arguments import checked
 from flashtwin.causes import wording
 from flashtwin.causes.budget import Budget
 from flashtwin.causes.figures import Figures, Goal, usual_goal
@@ -93,6 +94,7 @@ class Explanation(Tabular):
         return f"<pre>{html.escape(self.text)}</pre>{shown(self.to_arrow())}"
 
 
+@checked
 class Explanations(Tabular, Mapping[str, Explanation]):
     """The bottlenecks of a trace, by system. As a frame: the rows of all.
 
@@ -154,6 +156,7 @@ class InterruptedExplanation(KeyboardInterrupt):
         self.found = found
 
 
+@checked
 def explain(
     what: Replayable | str | Path,
     systems: Sequence[str | Path | System] | str | Path | System | None = None,
@@ -212,7 +215,7 @@ def explain(
         raise ArgumentError("`trace` names the file of a folder of results; here the trace itself is given")
     if systems is None:
         raise ArgumentError("name a system to explain a trace on: ft.explain(trace, 'ca-ssd')")
-    chosen = name_systems(systems, keys)  # type: ignore[arg-type]
+    chosen = name_systems(systems, keys)
     opened = as_replayable(what, progress)
     chosen = fitted(opened, chosen, fill, progress=progress)
     if out is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from flashtwin.errors import ConfigError, FlashtwinError, ReportError, TraceError
 from flashtwin.progress import Progress
-from flashtwin.replays.presets import System, devices, system, systems
+from flashtwin.replays.presets import System, as_system, devices, system, systems
 from flashtwin.replays.running import Result
 from flashtwin.results import names
 from flashtwin.results.ground import LABELS
@@ -48,7 +48,7 @@ def system_of(name: str, config: Mapping[str, Any]) -> System:
     base = preset if preset in systems() else "conventional"
     try:
         # All of them: with the same configuration, earlier replays are found again.
-        made = system(base, settings=_unlike(config, base))
+        made = as_system(base, _unlike(config, base))
     except ConfigError as error:
         raise ConfigError(f"run '{name}': its configuration cannot be made again ({error}); replay it anew") from None
     return replace(made, name=name)

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from flashtwin import _core
+from flashtwin.arguments import checked
 from flashtwin.errors import FlashtwinError, ReportError
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress, named
@@ -22,7 +23,7 @@ from flashtwin.results.frames import ArrowTable, Table, Tabular, shown, table_of
 from flashtwin.settings import Setting, merged, texts
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
-from flashtwin.traces.trace import OnBadLine, Trace, refuse_what_is_no_trace
+from flashtwin.traces.trace import OnBadLine, Trace
 
 if TYPE_CHECKING:
     import pyarrow
@@ -74,6 +75,7 @@ def options_schema() -> dict[str, Any]:
     return json_object(_core.options_schema())
 
 
+@checked
 @dataclass(frozen=True)
 class Characterization(Tabular):
     """The properties of a workload. Made by `characterize`, or read back by `read`. As a frame: `row`.
@@ -208,6 +210,7 @@ def _told_by(path: Path) -> str:
     return str(advice["trace"]) if isinstance(advice, dict) and "trace" in advice else "TRACE"
 
 
+@checked
 def characterize(
     trace: Replayable | str | Path,
     *,
@@ -268,7 +271,6 @@ def measure(
         how = dict(trace.source)
         source, reading = how.pop("path"), Reading(**how)
     else:
-        refuse_what_is_no_trace(trace)
         source = trace if isinstance(trace, Trace) or stream else reading.open(trace, progress)
 
     def part(volume: str | None) -> Characterization:

@@ -10,12 +10,16 @@ import io
 import os
 import sys
 import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
 from flashtwin import __version__
 from flashtwin.cli._talk import error, say
-from flashtwin.errors import FlashtwinError
+from flashtwin.errors import FlashtwinError, IgnoredKeyWarning
 
 #: The verbs in the order of the help, which is printed without loading them. `name` is the function of that name in the
 #: module of that name.
@@ -100,7 +104,7 @@ def run(args: list[str]) -> int:
         return 2
     _take_any_letter()
     try:
-        with flashtwin.make_context("flashtwin", list(args) or ["--help"]) as ctx:
+        with _notes(), flashtwin.make_context("flashtwin", list(args) or ["--help"]) as ctx:
             status: int = flashtwin.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as done:
@@ -127,6 +131,23 @@ def run(args: list[str]) -> int:
     except Exception as failure:  # noqa: BLE001 - the last resort: one line instead of a traceback
         return _failed(failure, debug="--debug" in args)
     return status
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Warnings about keys are notes on the command line."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def note(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, IgnoredKeyWarning):
+                say(f"note: {message}")
+            else:
+                others(message, category, *where, **more)
+
+        warnings.simplefilter("always", IgnoredKeyWarning)
+        warnings.showwarning = note
+        yield
 
 
 def _take_any_letter() -> None:

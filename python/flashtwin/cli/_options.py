@@ -46,7 +46,7 @@ _GOAL = (
     "Figure to shorten, such as all.mean or write.max, or time for the whole trace. Example: --goal read.p99  "
     "[default: all.mean; time in a closed loop]"
 )
-Goal = Annotated[str, Shared(_GOAL, "FIGURE")]
+Goal = Annotated[str, Text(_types.goal), Shared(_GOAL, "FIGURE")]
 Json = Annotated[bool, Shared("Print JSON.")]
 _ON = (
     "Run on a Dask cluster: dask://HOST:8786, or dask:FILE, its scheduler file. Needs `make extras`. "
@@ -57,7 +57,7 @@ _PER_REQUEST = "Also write each request, with the parts of its response time, to
 PerRequest = Annotated[bool, Shared(_PER_REQUEST)]
 _SHARD = "Do part I of N, for example in a Slurm array; all parts may share one folder. Example: --shard 2/8"
 Shard = Annotated[tuple[int, int], Text(shard), Shared(_SHARD, "I/N")]
-_SETS = "Set a configuration key; repeatable. Example: --set replication.alpha=0.2"
+_SETS = "Set a configuration key; repeatable. Example: --set hash_lanes=4"
 Sets = Annotated[tuple[Annotated[tuple[str, str], Text(_types.key_value)], ...], Shared(_SETS, "KEY=VALUE")]
 Share = Annotated[float, Text(_types.share)]
 _STREAM = (

@@ -11,7 +11,7 @@ from flashtwin.cli._options import ReplayOptions
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays.folders import replay_into, without_contents
-from flashtwin.replays.presets import System
+from flashtwin.replays.presets import System, warn_of_ignored
 from flashtwin.replays.running import compare, name_systems, replay
 from flashtwin.replays.timelines import Timeline
 from flashtwin.results import folder, ground, names, schema
@@ -54,6 +54,7 @@ FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 def choose(running: ReplayOptions, systems: Sequence[str], *, equal_ground: bool = False) -> dict[str, System]:
     """The systems with their keys set; prints differences beyond the mechanisms."""
     chosen = name_systems([running.system(name) for name in systems], {}, equal_ground=equal_ground)
+    warn_of_ignored(chosen.items(), [key for key, _ in running.set])
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
     lines = [f"  {one.line}" for one in unequal if one.warns]
     quiet = [one.key for one in unequal if not one.warns]

@@ -100,6 +100,14 @@ def systems(text: str) -> tuple[str, ...]:
     return names
 
 
+def goal(text: str) -> str:
+    """A figure to shorten, by a name that there is."""
+    from flashtwin.causes.figures import goal as named
+
+    named(text)
+    return text
+
+
 def queue_depths(text: str) -> str:
     """Depths of a queue between commas; none of them 0, which the key has for the recorded times."""
     if any(re.fullmatch(r"\s*0+\s*", depth) for depth in text.split(",")):

@@ -12,7 +12,7 @@ from flashtwin.cli._options import Device, Effort, Goal, Json, ReplayOptions, St
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.cli._types import Text, words
-from flashtwin.replays.presets import System
+from flashtwin.replays.presets import System, warn_of_ignored
 from flashtwin.traces.reading import Reading, Source
 
 _SYSTEM = "Systems to explain; for a folder, its runs. Example: --system rr-ssd  [default: all runs of a folder]"
@@ -93,4 +93,6 @@ def _systems(running: ReplayOptions, names: tuple[str, ...] | None, trace: str |
         raise click.UsageError("--trace is for folders; here the trace itself is given")
     if not names:
         raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
-    return {name: running.system(name) for name in names}
+    chosen = {name: running.system(name) for name in names}
+    warn_of_ignored(chosen.items(), [key for key, _ in running.set])
+    return chosen

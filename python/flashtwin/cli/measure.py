@@ -11,7 +11,7 @@ from flashtwin.drives import saving
 from flashtwin.drives.fit import expect_scipy
 from flashtwin.drives.results import read_results
 from flashtwin.drives.tables import Measurements
-from flashtwin.replays.presets import resolve_text
+from flashtwin.replays.presets import resolve_text, warn_of_ignored
 
 
 @verb()
@@ -50,6 +50,7 @@ def measure(
     from flashtwin.drives import measuring
 
     chosen = resolve_text(system, [("device", drive), *set_])
+    warn_of_ignored([(chosen.name, chosen)], [key for key, _ in set_])
     measured = read_results(predict, of, say) if predict else None
     if measured is None:
         found = measuring.measured_as_usual(chosen, fill, say, seed=seed)

@@ -56,7 +56,7 @@ def replay(
 
     \b
     Examples:
-      flashtwin replay mail.fiu.zst --system rr-ssd --set replication.alpha=0.2
+      flashtwin replay mail.fiu.zst --system rr-ssd --set hash_lanes=4
       flashtwin replay mail.fiu.zst --system rr-ssd --timeline run.pftrace --timeline-from 3s --timeline-to 4s
 
     Args:

@@ -13,7 +13,8 @@ from flashtwin.replays import presets
 def systems(name: str | None = None, *, set_: Sets = (), json: Json = False) -> None:
     """List the systems; with NAME (or a TOML file), print all its keys with value, unit and source.
 
-    The printed system is a TOML file for `--system`.
+    The printed system is a TOML file for `--system`. With a `base`, for example `base = "rr-ssd"`, your own file has
+    only the keys that differ.
 
     \b
     Example:
@@ -23,6 +24,7 @@ def systems(name: str | None = None, *, set_: Sets = (), json: Json = False) -> 
         _list({system: _described(presets.system_toml(system)) for system in presets.systems()}, as_json=json)
         return
     chosen = presets.resolve_text(name, set_)
+    presets.warn_of_ignored([(chosen.name, chosen)], [key for key, _ in set_])
     data_json(chosen.config) if json else data(chosen.toml.rstrip())
 
 
@@ -31,7 +33,8 @@ def devices(name: str | None = None, *, json: Json = False) -> None:
     """List the NAND devices; with NAME (or a TOML file), print its numbers and their sources.
 
     The printed device is a TOML file for `--device`. Your own file may also have the tables `engine` and `ftl`, for the
-    behaviour of that drive's controller in any design, for example `[engine]` with `suspend = "program-erase"`.
+    behaviour of that drive's controller in any design, for example `[engine]` with `suspend = "program-erase"`; with a
+    `base`, for example `base = "tlc-unit-2021"`, it has only what differs.
 
     \b
     Example:

@@ -11,7 +11,7 @@ from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.history import begin_collection
 from flashtwin.drives.spare import OVERHEAD, SPACE
 from flashtwin.errors import DriveError
-from flashtwin.replays.presets import System, system
+from flashtwin.replays.presets import System, as_system
 from flashtwin.settings import literal
 
 #: The unit of the mapping in bytes, pages in a flash page of 16 KB, and pages that a TLC die of four planes programs at
@@ -75,7 +75,7 @@ class FittedDrive:
 
 def conventional(estimates: Estimates) -> System:
     """A conventional SSD on a drive as it is estimated so far."""
-    return system("conventional", settings=estimates.keys)  # type: ignore[arg-type]
+    return as_system("conventional", estimates.keys)  # type: ignore[arg-type]
 
 
 def flash_array(estimates: Estimates, saturated: Estimate, used_gib: float) -> list[Estimate]:

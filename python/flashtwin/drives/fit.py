@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flashtwin.arguments import checked
 from flashtwin.drives.comparing import FigureComparison, compared
 from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.results import read_results
@@ -52,6 +53,7 @@ class DriveFit:
         return sorted({one.key: one for one in both}.values(), key=lambda one: not one.is_measured)
 
 
+@checked
 def fit_drive(
     results: str | Path,
     drive: str | None = None,

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashtwin.arguments import checked
 from flashtwin.errors import ReportError
 from flashtwin.live.drives import drive_info
 from flashtwin.replays import presets
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from flashtwin.replays.running import Result
 
 
+@checked
 def drive_system(image: str | PathLike[str]) -> presets.System:
     """The system of a drive, to be replayed: its controller and geometry; new, without the drive's data.
 
@@ -59,6 +61,7 @@ class FigurePair:
         return {**asdict(self), "difference_percent": self.difference_percent}
 
 
+@checked
 def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[str]) -> list[FigurePair]:
     """The figures of a served drive and of a replay, by their common names.
 

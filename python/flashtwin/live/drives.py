@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin import _core
+from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError, ConfigError, LiveError
 from flashtwin.live.linux import expect_linux
 from flashtwin.live.recording import Server, refuse_two_addresses
@@ -31,6 +32,7 @@ class Serving:
     twin_time: bool = False
 
 
+@checked
 def serve(
     image: str | PathLike[str],
     *,
@@ -118,6 +120,7 @@ def begin(
     elif system is None or size_bytes is None:
         raise LiveError(f"{os.fspath(image)}: does not exist; name a system and a size, and it is made")
     else:
+        presets.warn_of_ignored([(system, presets.resolve_text(system, sets))], [key for key, _ in sets])
         _core.create_drive(image, system, size_bytes, sets)
     return Server.start(how.socket, how.listen, lambda address: _core.serve_drive(
         image, address, is_socket=how.listen is None, read_only=how.read_only, period_s=how.period_s,
@@ -134,6 +137,7 @@ def _is_there(image: str | PathLike[str]) -> bool:
         return any(device.read(4096))
 
 
+@checked
 def drive_info(image: str | PathLike[str]) -> dict[str, Any]:
     """The description of a drive, without opening it: system, sizes in bytes, format, configuration.
 
@@ -150,6 +154,7 @@ def drive_info(image: str | PathLike[str]) -> dict[str, Any]:
     return json_object(_core.drive_info_json(image))
 
 
+@checked
 def check_drive(image: str | PathLike[str], *, all_pages: bool = False) -> dict[str, Any]:
     """Compares a drive's tables with one another and with what stands beside its pages. Writes nothing.
 

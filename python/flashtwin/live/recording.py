@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from flashtwin import _core
+from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError
 from flashtwin.live.linux import expect_linux
 from flashtwin.progress import Progress, named
@@ -112,6 +113,7 @@ def refuse_two_addresses(socket: str | PathLike[str] | None, listen: str | None)
         raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
 
 
+@checked
 def record(
     target: str | PathLike[str],
     out: str | PathLike[str],
@@ -160,6 +162,7 @@ def record(
     ))  # fmt: skip
 
 
+@checked
 def import_log(
     path: str | PathLike[str],
     out: str | PathLike[str],
@@ -187,6 +190,7 @@ def import_log(
     return _core.import_log_writes(path, out, key_file, named(progress, "importing the log"))
 
 
+@checked
 def recover(path: str | PathLike[str]) -> tuple[int, int]:
     """Cuts an interrupted recording back to its complete part, so that every tool can read it.
 

@@ -15,7 +15,7 @@ from flashtwin.papers.facts import smaller
 from flashtwin.papers.model import PaperWorkload
 from flashtwin.papers.search import RateResult, rate_for
 from flashtwin.papers.sources import WorkloadSource
-from flashtwin.replays.presets import System, system
+from flashtwin.replays.presets import System, as_system
 from flashtwin.replays.running import compare
 from flashtwin.results import folder, names, schema
 from flashtwin.results.trees import dig
@@ -160,7 +160,7 @@ class Stand:
 
     def preset(self, name: str, **sets: Value) -> System:
         """The same without the paper's set-up."""
-        return system(name, settings={"replay.period_s": self.period_s, **sets})
+        return as_system(name, {"replay.period_s": self.period_s, **sets})
 
     def run(self, name: str, **sets: Value) -> PaperRun:
         """One replay."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from flashtwin.arguments import checked
 from flashtwin.characterization.measuring import PERIOD_S
 from flashtwin.errors import ArgumentError, FlashtwinError
 from flashtwin.papers import choose, markdown, sensitivity
@@ -70,6 +71,7 @@ class Reproduction:
     replayed: int
 
 
+@checked
 def reproduce(
     paper: str | None = None,
     items: Sequence[str] = (),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from flashtwin.arguments import checked
 from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization, characterize
 from flashtwin.errors import TraceError
@@ -124,6 +125,7 @@ class _Firsts:
         return (self.write < self.read) & (self.read < self.never)
 
 
+@checked
 def imitate(
     trace: Trace | str | Path,
     *,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flashtwin import _core
+from flashtwin.arguments import checked
 from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization, characterize
 from flashtwin.errors import TraceError
@@ -67,6 +68,7 @@ class Achieved:
         return "met" if met else "conflict" if self.target.conflict else "missed"
 
 
+@checked
 @dataclass(frozen=True)
 class Workload:
     """A workload described by a recipe. Made by `workload`.
@@ -187,6 +189,7 @@ def recipe_schema() -> dict[str, Any]:
     return json_object(_core.recipe_schema())
 
 
+@checked
 def workload(name: str | Path) -> Workload:
     """A workload, by its name among `workloads()` or the path of a recipe, which ends in `.toml`.
 
@@ -211,6 +214,7 @@ def workload(name: str | Path) -> Workload:
     return Workload(label, toml)
 
 
+@checked
 def synthesize(
     recipe: str | Path, scale: float = 1.0, seed: int = 0, *, days: int | None = None, progress: Progress | None = None
 ) -> Trace:

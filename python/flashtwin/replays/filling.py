@@ -1,6 +1,5 @@
 """Drives as full as one wants them: how many blocks a drive has, from how many pages a trace touches."""
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping
 
@@ -27,7 +26,7 @@ def filled(
     one kind of drive get equal flash: the blocks of the one that needs most, since controllers keep different numbers
     of blocks back.
     """
-    if isinstance(fill, bool) or not isinstance(fill, int | float) or not (math.isfinite(fill) and 0 < fill <= 1):
+    if not 0 < fill <= 1:
         raise ArgumentError(f"fill is {fill!r}: expected a share above 0 and up to 1, such as 0.9")
     drives: dict[str, list[str]] = defaultdict(list)
     for name, system in systems.items():

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Mapping, Sequence
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from flashtwin import _core
-from flashtwin.errors import ArgumentError, ConfigError
+from flashtwin.arguments import checked
+from flashtwin.errors import ArgumentError, ConfigError, IgnoredKeyWarning
 from flashtwin.results.documents import json_object
+from flashtwin.results.keys import K, ignored_because, whole_key
 from flashtwin.settings import Value, merged, texts
 
 
@@ -35,6 +40,7 @@ def devices() -> list[str]:
     return _core.devices()
 
 
+@checked
 def system_toml(name: str) -> str:
     """The preset of a system: the policies it is made of, as TOML.
 
@@ -45,6 +51,7 @@ def system_toml(name: str) -> str:
     return _core.system_toml(name)
 
 
+@checked
 def device_toml(name: str) -> str:
     """A NAND device, by name or TOML file: geometry, timing and where the numbers come from, as TOML.
 
@@ -65,6 +72,7 @@ def config_schema() -> dict[str, Any]:
     return json_object(_core.config_schema())
 
 
+@checked
 @dataclass(frozen=True)
 class System:
     """A complete SSD design under test, with every key decided and checked. Made by `system`.
@@ -76,6 +84,8 @@ class System:
     >>> system.config["nand"]["blocks_per_plane"]
     64
     """
+
+    EXPECTED = "what `ft.system` returned"
 
     #: As its results are called: the preset's, or what `name` is in its file; of a file without one, the file's.
     name: str
@@ -136,6 +146,7 @@ class System:
         return self._made_from
 
 
+@checked
 def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, **sets: Value) -> System:
     """A system, by the name of a preset or the path of a TOML file, with some keys set otherwise.
 
@@ -153,7 +164,37 @@ def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, 
     >>> ft.system("rr-ssd", settings={"replication.alpha": 0.2}).name
     'rr-ssd'
     """
-    return resolve_text(checked_name(name), texts(merged(settings, sets)))
+    keys = merged(settings, sets)
+    made = as_system(name, keys)
+    warn_of_ignored([(made.name, made)], keys)
+    return made
+
+
+#: One system or several, as arguments name or hold them.
+Systems = str | Path | System | Sequence[str | Path | System] | Mapping[str, str | Path | System]
+
+
+def warn_of_ignored(systems: Iterable[tuple[str, System]], keys: Iterable[str]) -> None:
+    """Warns of each key that was set and that a system does not look at, with the reason.
+
+    Of a system that comes several times, with other settings, none of them looks at it. Contents are the trace's, so
+    that setting them for systems that ignore contents is no mistake.
+    """
+    systems = list(systems)
+    for key in dict.fromkeys(key for key in map(whole_key, keys) if key != K.replay.content):
+        causes: dict[str, str | None] = {}
+        for name, system in systems:
+            cause = ignored_because(key, system.config)
+            causes[name] = cause and causes.get(name, cause)
+        by_cause = defaultdict(list)
+        for name, cause in causes.items():
+            by_cause[cause].append(name)
+        parts = [f"by {', '.join(names)}, because {cause}" for cause, names in by_cause.items() if cause]
+        if parts:
+            frames = enumerate(inspect.stack(0), start=1)
+            outside = (at for at, one in frames if not one.frame.f_globals["__name__"].startswith("flashtwin"))
+            text = f"{key} is not looked at {'; '.join(parts)}"
+            warnings.warn(text, IgnoredKeyWarning, stacklevel=next(outside, 1))
 
 
 def checked_name(name: str | Path) -> str:
@@ -174,7 +215,7 @@ def resolve_text(name: str, sets: Sequence[tuple[str, str]]) -> System:
 def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
     """A system from an argument that names or holds one."""
     if not isinstance(chosen, System):
-        return system(chosen, settings=sets)
+        return resolve_text(checked_name(chosen), texts(sets))
     if sets:
         raise finished(chosen)
     return chosen

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from flashtwin import _core
+from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
 from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
 from flashtwin.replays.filling import filled
 from flashtwin.replays.periods import with_periods
-from flashtwin.replays.presets import System, as_system
+from flashtwin.replays.presets import System, Systems, as_system, warn_of_ignored
 from flashtwin.replays.timelines import wanted
 from flashtwin.results import earlier, folder, ground, names, schema, together
 from flashtwin.results.documents import json_object
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@checked
 class Result(Tabular):
     """The result of one system on one trace. As a frame: one row, every number of the summary under its dotted name.
 
@@ -128,6 +130,7 @@ def _same(table: pyarrow.Table) -> pyarrow.Table:
     return table
 
 
+@checked
 class Comparison(Tabular):
     """What several systems did with one trace, by name; the first is the baseline.
 
@@ -314,6 +317,7 @@ def _html(results: Sequence[Result], title: str) -> str:
     return f"<p>{html.escape(title)}</p>{shown(table_of(rows))}"
 
 
+@checked
 def replay(
     trace: Replayable | str | Path,
     system: str | Path | System,
@@ -332,7 +336,7 @@ def replay(
     Args:
         trace: what `open` or `scan` returned, or a path.
         system: a name of `systems()`, a path of a TOML file, or what `system` returned.
-        settings: keys of the configuration to set otherwise, dotted ones as they are: `{"replication.alpha": 0.2}`.
+        settings: keys of the configuration to set otherwise, dotted ones as they are: `{"engine.hash_lanes": 4}`.
         fill: the share of the drive that the trace's pages take up, such as 0.9: the drive has as few blocks as that
             takes (`flashtwin.replays.filling`). Without it, the drive is as large as it is.
         progress: told how far reading and replaying are (`flashtwin.progress`).
@@ -356,23 +360,24 @@ def replay(
 
     >>> import flashtwin as ft
     >>> trace = ft.open("traces/webvm-small.fiu.zst")
-    >>> result = ft.replay(trace, "rr-ssd", settings={"replication.alpha": 0.2})
+    >>> result = ft.replay(trace, "rr-ssd", settings={"engine.hash_lanes": 4})
     >>> result.summary["requests"]["completed"] == len(trace)
     True
     >>> len(result.table("chips"))
     64
     """
     drawn = wanted(timeline, timeline_from_s, timeline_to_s)
-    chosen = as_system(system, merged(settings, sets))
+    named = name_systems(system, merged(settings, sets))
     opened = as_replayable(trace, progress)
-    chosen = fitted(opened, {chosen.name: chosen}, fill, progress=progress)[chosen.name]
+    (chosen,) = fitted(opened, named, fill, progress=progress).values()
     requests, told = [None] if per_request else None, numbered(progress, [chosen.name])
     return Result(chosen.name, aged.run(opened, [chosen], 1, told, requests=requests, timeline=drawn)[0])
 
 
+@checked
 def compare(
     trace: Replayable | str | Path,
-    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System],
+    systems: Systems,
     *,
     settings: Mapping[str, Value] | None = None,
     fill: float | None = None,
@@ -431,7 +436,7 @@ def fitted(
 
 
 def name_systems(
-    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System],
+    systems: Systems,
     sets: Mapping[str, Value],
     *,
     equal_ground: bool = False,
@@ -440,21 +445,22 @@ def name_systems(
     if isinstance(systems, str | Path | System):
         # One may be given without a list around it; a string is a sequence of letters, too.
         systems = [systems]
-    if not isinstance(systems, Iterable):
-        raise ArgumentError(f"systems are a list, or a mapping that names them, not of type {type(systems).__name__}")
     if isinstance(systems, Mapping):
+        given = list(systems.values())
         named = {name: as_system(system, sets) for name, system in systems.items()}
     else:
-        chosen = [as_system(system, sets if not isinstance(system, System) else {}) for system in systems]
+        given = list(systems)
+        chosen = [as_system(system, sets if not isinstance(system, System) else {}) for system in given]
         named = dict(zip(_told_apart(chosen), chosen, strict=True))
     if not named:
         raise ConfigError("no system is named; name at least one, such as 'conventional'")
     for name in named:
         folder.check_run_name(name)
-    if not equal_ground:
-        return named
-    more = ground.equal({name: system.config for name, system in named.items()})
-    return {name: system.with_sets(more[name]) for name, system in named.items()}
+    if equal_ground:
+        more = ground.equal({name: system.config for name, system in named.items()})
+        named = {name: system.with_sets(more[name]) for name, system in named.items()}
+    warn_of_ignored([one for one, by in zip(named.items(), given, strict=True) if not isinstance(by, System)], sets)
+    return named
 
 
 def _told_apart(systems: Sequence[System]) -> list[str]:

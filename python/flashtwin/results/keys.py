@@ -63,6 +63,12 @@ def table_of(key: str) -> str:
     return key.rpartition(".")[0]
 
 
+def whole_key(ending: str) -> str:
+    """The dotted key that an ending stands for; of no key, or of several, the ending itself."""
+    keys = [key for key in KEYS if f".{key}".endswith(f".{ending}")]
+    return ending if ending in KEYS or len(keys) != 1 else keys[0]
+
+
 def matters(key: str, config: Config) -> bool:
     """Whether another value of a key can change what happens under a configuration; where not, nothing does.
 
@@ -75,6 +81,11 @@ def mattering(keys: Iterable[str], config: Config) -> frozenset[str]:
     """Those of the keys that matter under a configuration; for many keys, as its text is made only once."""
     known = _meaning(json.dumps(config))[0]
     return frozenset(key for key in keys if key not in KEYS or key in known)
+
+
+def ignored_because(key: str, config: Config) -> str | None:
+    """Why a key does not matter: `'ftl.replication.policy is "none"'`; None where it does."""
+    return None if matters(key, config) else _core.ignored_because(key, json.dumps(config))
 
 
 def value_words(key: str, value: Any) -> str:

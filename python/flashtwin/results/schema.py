@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from flashtwin.errors import InternalError
+from flashtwin.errors import ArgumentError
 
 FILE = "schema.json"
 
@@ -49,7 +49,7 @@ def _branches(fields: frozenset[str]) -> frozenset[str]:
 
 
 def summary_field(path: str) -> str:
-    """A path into the summary of a run; where there is none of that name, an `InternalError` names the nearest."""
+    """A path into the summary of a run; where there is none of that name, an `ArgumentError` names the nearest."""
     return path if path.split(".", maxsplit=1)[0] == CONFIG else _known(path, _branches(SUMMARY), "summary of a run")
 
 
@@ -79,6 +79,6 @@ def column(name: str, columns: Collection[str]) -> str:
 def _known(name: str, names: Collection[str], what: str) -> str:
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"; the nearest is '{near[0]}'" if near else ""
-    raise InternalError(f"nothing in the {what} is called '{name}'{hint}")
+    near = difflib.get_close_matches(name, names)
+    hint = f"; the nearest: {', '.join(map(repr, near))}" if near else ""
+    raise ArgumentError(f"nothing in the {what} is called '{name}'{hint}")

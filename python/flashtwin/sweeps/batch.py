@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashtwin.arguments import checked
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
@@ -62,6 +63,7 @@ class Batch(Tabular):
         return table_of(self.rows)
 
 
+@checked
 def characterize_many(
     paths: Sequence[str | Path] | str | Path,
     out: str | Path,

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError, FlashtwinError, OutputError
 from flashtwin.progress import Notify, Progress
 from flashtwin.replays.filling import BLOCKS, FILL, filled, kind
 from flashtwin.replays.folders import SYSTEMS, without_contents
 from flashtwin.replays.periods import with_periods
-from flashtwin.replays.presets import System
+from flashtwin.replays.presets import System, Systems, warn_of_ignored
 from flashtwin.replays.running import name_systems
 from flashtwin.results import figures, folder, ground, names
-from flashtwin.results.keys import matters
+from flashtwin.results.keys import matters, whole_key
 from flashtwin.results.over import Over
-from flashtwin.results.trees import leaves
 from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
@@ -62,10 +62,11 @@ class SweepOptions:
     any_systems: bool = False
 
 
+@checked
 def sweep(
     traces: Trace | Scan | str | Path | Sequence[Trace | Scan | str | Path],
     out: str | Path,
-    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System] = SYSTEMS,
+    systems: Systems = SYSTEMS,
     *,
     settings: Mapping[str, Any] | None = None,
     zip: bool = False,  # noqa: A002 - as people know it
@@ -236,7 +237,10 @@ class SweepBench:
 
     def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis], notify: Notify | None = None) -> Plan:
         self._equal_flash(points, notify)
-        whole = {key: self.whole_key(key) for key in axes}
+        whole = {key: whole_key(key) for key in axes}
+        # Of keys with several values, the result says so: `SavedSweep.effects`.
+        single = [key for key, found in axes.items() if key != FILL and len(_said(found)) == 1]
+        warn_of_ignored([(one.system, made) for one in points if isinstance(made := self._system(one), System)], single)
         values = {whole[key]: _said(found) for key, found in axes.items()}
         drawn = self.how.sample is not None
         return Plan(
@@ -258,10 +262,10 @@ class SweepBench:
             system = self._system(replace(point, sets=tuple(one for one in point.sets if one[0] not in ignored)))
         if isinstance(system, System):
             system = self._fitted(point, system)
-        settings = {self.whole_key(key): text for key, text in point.sets}
+        settings = {whole_key(key): text for key, text in point.sets}
         shown = Planned(
             number, trace.name, point.system, settings, self._command(point, system), None,
-            ignored=[self.whole_key(key) for key in ignored], trial=trial,
+            ignored=[whole_key(key) for key in ignored], trial=trial,
         )  # fmt: skip
         if isinstance(system, str):
             return replace(shown, error=system)
@@ -290,14 +294,6 @@ class SweepBench:
         if notify:
             for message in dict.fromkeys(message for _, message in lost):
                 notify(message)
-
-    def whole_key(self, key: str) -> str:
-        """The whole dotted key that an ending stands for, in the first system that has it; else the ending."""
-        for system in self.systems.values():
-            found = [leaf for leaf, _ in leaves(system.config) if f".{leaf}".endswith(f".{key}")]
-            if len(found) == 1:
-                return found[0]
-        return key
 
     def _fitted(self, point: Point, system: System) -> System | str:
         """The system with the keys that depend on the trace: the period where nobody has set it, the blocks to fill."""
@@ -345,7 +341,7 @@ class SweepBench:
         """The keys set by a point that its system does not look at; points that differ in them alone share a run."""
         if isinstance(system, str) or self.how.equal_ground:
             return []
-        return [key for key, _ in point.sets if not matters(self.whole_key(key), system.config)]
+        return [key for key, _ in point.sets if not matters(whole_key(key), system.config)]
 
     def _system(self, point: Point) -> System | str:
         if point.sets not in self._resolved:

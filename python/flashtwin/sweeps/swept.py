@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.progress import Notify
 from flashtwin.replays.running import Result, stored
@@ -83,6 +84,7 @@ class Plan:
             raise ReportError(f"{file}: not a sweep of this version of flashtwin ({error}); sweep again") from None
 
 
+@checked
 class Sweep(Tabular):
     """Many replays: a row for each point, whether it is done, refused or missing.
 

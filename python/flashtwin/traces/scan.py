@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin import _core
+from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress, named
 from flashtwin.results.documents import json_object
-from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns, refuse_what_is_no_trace
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns
 from flashtwin.traces.trace import open as open_trace
 
 
+@checked
 class Scan:
     """A trace in its file, to be replayed without being held. Made by `scan`.
 
@@ -24,6 +26,8 @@ class Scan:
     >>> len(trace), trace.has_content
     (229508, True)
     """
+
+    EXPECTED = "what `ft.scan` returned"
 
     def __init__(self, native: _core.Scan, source: Mapping[str, Any]) -> None:
         """Wraps the core's; use `flashtwin.scan`."""
@@ -91,6 +95,7 @@ class Scan:
 Replayable = Trace | Scan
 
 
+@checked
 def scan(
     path: str | Path,
     format: str | None = None,  # noqa: A002 - as in `open`
@@ -130,8 +135,6 @@ def scan(
     >>> streamed.summary == ft.replay(trace.open(), "rr-ssd").summary
     True
     """
-    if not isinstance(path, str | Path):
-        raise ArgumentError(f"a path is expected, not of type {type(path).__name__}")
     if window_requests is not None and window_requests < 1:
         raise ArgumentError(f"window_requests is {window_requests}; give 1 or more")
     span, window = excerpt_ns(from_s, to_s), window_requests or 0
@@ -145,7 +148,6 @@ def as_replayable(given: Replayable | str | Path, progress: Progress | None = No
     """A replayable trace from an argument: the trace itself, or the path of one, which is read."""
     if isinstance(given, Scan | Trace):
         return given
-    refuse_what_is_no_trace(given)
     return open_trace(given, progress=progress)
 
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from flashtwin import _core
+from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress, named
 from flashtwin.results import names
@@ -40,6 +41,7 @@ def excerpt_ns(from_s: float | None, to_s: float | None) -> tuple[int, int] | No
     return begin_ns, end_ns
 
 
+@checked
 class Trace(Rows):
     """A trace in memory: requests sorted by time, contents where the trace carries them. Made by `open`.
 
@@ -50,6 +52,8 @@ class Trace(Rows):
     >>> len(trace), trace.has_content
     (229508, True)
     """
+
+    EXPECTED = "what `ft.open` or `Scan.open` returned"
 
     def __init__(self, native: _core.Trace, source: Mapping[str, Any] | None = None) -> None:
         """Wraps the core's trace; use `flashtwin.open`."""
@@ -175,14 +179,25 @@ class Trace(Rows):
             return _unpickled, (path.name, path.read_bytes())
 
     @classmethod
-    def from_frame(cls, frame: Any, *, name: str = "frame", **how: Any) -> Trace:
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        name: str = "frame",
+        columns: Mapping[str, str] | None = None,
+        time_unit: TimeUnit = "ns",
+        offset_unit: int = 1,
+        length_unit: int = 1,
+    ) -> Trace:
         """A trace from a frame of Polars or pandas, a table of PyArrow, or anything else that speaks PyCapsule.
 
         Args:
             frame: a row a request, in any order of time.
             name: the name of the trace.
-            **how: which columns hold what, and in which units, as in `from_csv`. By default they are the canonical
-                ones of docs/trace-formats.md.
+            columns: as in `from_csv`. By default they are the canonical ones of docs/trace-formats.md.
+            time_unit: as in `from_csv`, as are the other units.
+            offset_unit: bytes of one unit of the offsets.
+            length_unit: the same of the lengths.
 
         Raises:
             TraceError: a column is missing, or holds what cannot be a request; the message names both.
@@ -195,7 +210,7 @@ class Trace(Rows):
         """
         from flashtwin.traces import frames
 
-        return frames.from_frame(frame, name, frames.Columns(**how))
+        return frames.from_frame(frame, name, frames.Columns(columns, time_unit, offset_unit, length_unit))
 
     @classmethod
     def from_csv(
@@ -233,6 +248,7 @@ class Trace(Rows):
         return frames.from_csv(Path(path), how, delimiter)
 
 
+@checked
 def open(  # noqa: A001 - `ft.open` is the name people expect
     path: str | Path,
     format: str | None = None,  # noqa: A002 - so is `format=`
@@ -269,10 +285,6 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
     >>> trace.format
     'fiu'
     """
-    if not isinstance(path, str | Path):
-        raise ArgumentError(
-            f"a path is expected, not of type {type(path).__name__}; `ft.Trace.from_frame` makes a trace of a table"
-        )
     heard = named(progress, "reading")
     span = excerpt_ns(from_s, to_s)
     native = _core.Trace.open(path, (format, on_bad_line, sort_window_ns, blkparse_action, volume, span), heard)
@@ -283,24 +295,7 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
 
 def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Trace:
     """A trace from what callers may pass for one: itself, or the path of its file."""
-    refuse_what_is_no_trace(given)
     return given if isinstance(given, Trace) else open(given, progress=progress)
-
-
-def refuse_what_is_no_trace(given: object) -> None:
-    """An error that names the types a trace may have."""
-    from flashtwin.traces.scan import Scan
-
-    if isinstance(given, Scan):
-        raise ArgumentError(
-            "a trace in memory is needed here, and this one stays in its file: `scan.open()` reads it, "
-            "`ft.open(path, to_s=3600)` a part of it"
-        )
-    if not isinstance(given, Trace | str | Path):
-        raise ArgumentError(
-            f"a trace is what `ft.open` returned, or a path, not of type {type(given).__name__}; "
-            "`ft.Trace.from_frame` makes one of a table"
-        )
 
 
 def _unpickled(name: str, parquet: bytes) -> Trace:

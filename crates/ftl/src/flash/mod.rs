@@ -175,10 +175,10 @@ impl Flash {
 
     #[cold]
     pub(crate) fn full(&self, plane: Plane) -> FtlError {
-        FtlError::DeviceFull {
-            plane,
-            valid_pages: self.blocks.valid_pages(plane),
-            pages: self.geometry().pages_per_plane(),
+        let (valid_pages, pages) = (self.blocks.valid_pages(plane), self.geometry().pages_per_plane());
+        match self.blocks.has_room(plane) {
+            true => FtlError::Stuck { plane, valid_pages, pages },
+            false => FtlError::DeviceFull { plane, valid_pages, pages },
         }
     }
 

@@ -91,6 +91,17 @@ fn plane_without_invalid_pages_is_reported_full() {
 }
 
 #[test]
+fn a_victim_policy_that_never_chooses_is_stuck_and_not_full() {
+    let mut flash = flash(&FtlConfig::default(), [1, 1, 1, 1, 12, 4]);
+    let pages: Vec<Ppn> = (0..11).flat_map(|_| fill(&mut flash, PLANE)).collect();
+    pages[..16].iter().for_each(|&page| flash.blocks.invalidate(page));
+    // The policy forgets the blocks, as one that returns none of them does.
+    while flash.blocks.choose_victim(PLANE).is_some() {}
+    let error = flash.make_room(PLANE, &mut Nobody, &mut Vec::new()).unwrap_err();
+    assert!(matches!(error, FtlError::Stuck { valid_pages: 28, pages: 48, .. }), "{error}");
+}
+
+#[test]
 fn a_plane_knows_whether_it_moves_a_block_on_account_of_wear() {
     let mut flash = flash(&levelling(WearPolicy::Static), [2, 1, 1, 1, 8, 4]);
     let block = |plane, block| geometry([2, 1, 1, 1, 8, 4]).block_index_of(Plane::new(plane), block);

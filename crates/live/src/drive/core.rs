@@ -114,7 +114,7 @@ pub(crate) fn broken(error: impl std::fmt::Display) -> io::Error {
 pub(crate) fn of_ftl(error: FtlError) -> io::Error {
     match error {
         FtlError::DeviceFull { .. } => io::Error::new(io::ErrorKind::StorageFull, error),
-        FtlError::Broken(_) => io::Error::other(error),
+        FtlError::Stuck { .. } | FtlError::Broken(_) => io::Error::other(error),
     }
 }
 

@@ -94,3 +94,25 @@ fn what_a_configuration_does_not_have_meets_no_condition() {
     assert!(!matters("no.such.key", &config("ds-ftl", &[])));
     assert!(traits(&nothing).is_empty());
 }
+
+/// The cause has keys that matter themselves, with their values.
+#[test]
+fn every_key_that_is_ignored_has_a_cause_in_the_configuration() {
+    for system in system_names() {
+        let tree = config(system, &[]);
+        for key in keys() {
+            let cause = ignored_because(&key.name, &tree);
+            assert_eq!(cause.is_none(), matters(&key.name, &tree), "{system}: {}", key.name);
+            for part in cause.iter().flat_map(|text| text.split(" and ")) {
+                let (other, value) = part.split_once(" is ").unwrap();
+                assert_eq!(
+                    value_at(other, &tree).unwrap().to_string(),
+                    value,
+                    "{system}: {}: {part}",
+                    key.name
+                );
+                assert!(matters(other, &tree), "{system}: {}: {part}", key.name);
+            }
+        }
+    }
+}
