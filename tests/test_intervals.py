@@ -146,6 +146,33 @@ def test_drive_that_falls_behind_gets_no_interval() -> None:
         assert found.since_ns == pytest.approx(arrivals[number // 2], rel=0.1)
 
 
+@pytest.mark.parametrize(("how", "reason"), [({"queue_depth": 4}, "drifts"), ({"speed": 10}, "falls-behind")])
+def test_writes_that_age_or_overload_a_drive_get_no_interval(how: dict[str, int], reason: str) -> None:
+    number = 20_000
+    pages = np.random.default_rng(5).integers(0, 4_000, number)
+    frame = pa.table(
+        {
+            "time_ns": np.arange(number) * 1_000_000,
+            "op": np.ones(number, np.uint8),
+            "offset_bytes": pages * 4096,
+            "length_bytes": np.full(number, 4096),
+        }
+    )
+    small = {
+        "device": "ds-ftl", "nand.channels": 2, "nand.chips_per_channel": 2, "nand.dies_per_chip": 1,
+        "nand.planes_per_die": 1, "nand.pages_per_block": 16,
+    }  # fmt: skip
+    # Collection begins in the course of the trace; two systems differ in how many blocks it waits for.
+    pair = {
+        f"{blocks} blocks": ft.system("conventional", settings={**small, "blocks_per_plane": blocks, **how})
+        for blocks in (76, 90)
+    }
+    both = ft.compare(ft.Trace.from_frame(frame, name="writes"), pair)
+    found = refusal(*(Blocks.of(run.table) for run in both.values()), "write", "mean")
+    assert found.reason == reason
+    assert (found.drift_ns is not None) == (reason == "drifts")
+
+
 def test_difference_that_changes_along_the_trace_is_marked() -> None:
     rng = np.random.default_rng(3)
     times = waits(rng, 20_000)

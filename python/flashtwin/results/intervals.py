@@ -29,7 +29,7 @@ from flashtwin.results.frames import ArrowTable
 
 Kind = Literal["read", "write", "flush", "all"]
 Statistic = Literal["mean", "p50", "p99", "p99_9"]
-Reason = Literal["too-few-requests", "too-few-blocks", "falls-behind"]
+Reason = Literal["too-few-requests", "too-few-blocks", "falls-behind", "drifts"]
 
 #: Blocks that are drawn, and draws. Ours: automatic block lengths (Politis and White 2004) covered no better.
 MERGED, DRAWS, SEED = 20, 1_000, 1
@@ -42,9 +42,10 @@ DRIFT, SHORT_BLOCKS = 1.5, 100
 #: 10,000 has 100 requests.
 FLOORS: Mapping[Statistic, int] = {"mean": 2_000, "p50": 2_000, "p99": 10_000, "p99_9": 100_000}
 LEAST_DIFFERING = 10
-#: A drive falls behind if the second half's mean is so many times the first's, or if the means of the last blocks rise
-#: one after the other above all before. Ours: in no trial did an interval from the first half hold the whole's.
-BEHIND, RISING = 1.3, 4
+#: There is no interval if the second half's mean is so many times the first's, or if the means of the last blocks rise
+#: one after the other above all before, to as many times. Ours: in no trial did an interval from the first half hold
+#: the whole's. The drive falls behind if it also serves less than this share of the rate offered; else it ages.
+BEHIND, RISING, SERVED = 1.3, 4, 0.99
 _SHARES = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999}
 
 Floats = NDArray[np.float64]
@@ -158,9 +159,11 @@ class Refusal:
     sentence: str
     #: Requests of the kind that would tell; None if more of them would not.
     requests_needed: int | None = None
-    #: Of a drive that falls behind: the rate served as a share of the rate offered, and since when (simulated time).
+    #: Of response times that rise: the rate served as a share of the rate offered, and since when (simulated time).
     served: float | None = None
     since_ns: int | None = None
+    #: The difference in each half of the trace, if they rise although the drive keeps up.
+    drift_ns: tuple[float, float] | None = None
 
 
 def compare(first: Blocks, second: Blocks, kind: Kind = "all", statistic: Statistic = "mean") -> Interval | Refusal:
@@ -190,16 +193,24 @@ def compare(first: Blocks, second: Blocks, kind: Kind = "all", statistic: Statis
         needed = math.ceil(requests * LEAST_DIFFERING / differ.sum())
         sentence = f"too few to tell: the runs differ in {differ.sum()} of {MERGED} parts of the trace, and it takes "
         return Refusal("too-few-blocks", f"{sentence}{LEAST_DIFFERING}; {needed:,} {said} would do", needed)
-    behind = _falls_behind(first, kind, said) or _falls_behind(second, kind, said)
-    return behind or _interval(first, second, kind, statistic, requests)
+    rises = _rises(first, kind, said) or _rises(second, kind, said)
+    if rises is None:
+        return _interval(first, second, kind, statistic, requests)
+    return replace(rises, drift_ns=_halves(first, second, kind, statistic)) if rises.reason == "drifts" else rises
 
 
-def _falls_behind(run: Blocks, kind: Kind, said: str) -> Refusal | None:
+def _halves(first: Blocks, second: Blocks, kind: Kind, statistic: Statistic) -> tuple[float, float]:
+    early, late = _values(second, kind, statistic, np.eye(2)) - _values(first, kind, statistic, np.eye(2))
+    return float(early), float(late)
+
+
+def _rises(run: Blocks, kind: Kind, said: str) -> Refusal | None:
     counts, sums = (_merged(one, MERGED) for one in (run.kinds[kind].counts, run.kinds[kind].sums_ns))
     half = len(counts) // 2
     early, late = (sums[part].sum() / max(counts[part].sum(), 1.0) for part in (slice(half), slice(half, None)))
     means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
     rises = bool(np.all(np.diff(means[-RISING:]) > 0)) and means[-RISING] > means[:-RISING].max()
+    rises = rises and means[-1] > BEHIND * early
     if not early or (late <= BEHIND * early and not rises):
         return None
     # Since the last part that was served nearly as fast as the first half.
@@ -207,11 +218,11 @@ def _falls_behind(run: Blocks, kind: Kind, said: str) -> Refusal | None:
     begins, last, ends = run.times_ns.T
     begin = begins[min(since * len(begins) // MERGED, len(begins) - 1)]
     served = (last.max() - begins.min()) / (ends.max() - begins.min())
-    sentence = (
-        f"no interval: {said} of the second half of the trace take {late / early:.1f} times as long as those of the "
-        "first, as on a drive that falls behind"
-    )
-    return Refusal("falls-behind", sentence, None, float(served), int(begin))
+    times, part = (late / early, "second half") if late > BEHIND * early else (means[-1] / early, "last twentieth")
+    sentence = f"no interval: {said} of the trace's {part} take {times:.1f} times as long as those of its first half, "
+    if served < SERVED:
+        return Refusal("falls-behind", f"{sentence}because the drive falls behind", None, float(served), int(begin))
+    return Refusal("drifts", f"{sentence}although the drive keeps up", None, float(served), int(begin))
 
 
 def _interval(first: Blocks, second: Blocks, kind: Kind, statistic: Statistic, requests: int) -> Interval:
@@ -231,10 +242,8 @@ def _interval(first: Blocks, second: Blocks, kind: Kind, statistic: Statistic, r
 
     low, high, least, most = ends(MERGED)
     short_low, short_high, *_ = ends(SHORT_BLOCKS)
-    drift = None
-    if high - low > DRIFT * (short_high - short_low):
-        halves = _values(second, kind, statistic, np.eye(2)) - _values(first, kind, statistic, np.eye(2))
-        drift = float(halves[0]), float(halves[1])
+    alike = high - low > DRIFT * (short_high - short_low)
+    drift = _halves(first, second, kind, statistic) if alike else None
     ratio = after / before if before and after else None
     return Interval(kind, statistic, requests, before, after, low, high, ratio, least, most, drift)
 
