@@ -27,16 +27,13 @@ def tables(
         for kind in np.unique(kinds[begin : begin + each]):
             own = np.flatnonzero(kinds[begin : begin + each] == kind) + begin
             times, arrived = times_ns[own], arrivals_ns[own]
-            ends = int((times + arrived).max())
-            blocks.append(
-                (block, begin, str(kind), len(own), int(times.sum()), int(arrived[0]), int(arrived[-1]), ends)
-            )
+            blocks.append((block, begin, str(kind), len(own), int(times.sum()), int(arrived[0]), int(arrived[-1])))
             # 64 buckets for each doubling.
             widths = 2 ** np.maximum(np.floor(np.log2(np.maximum(times, 1))).astype(int) - 6, 0)
             for low, count in zip(*np.unique(times // widths * widths, return_counts=True), strict=True):
                 width = 2 ** max(int(math.log2(max(low, 1))) - 6, 0)
                 fine.append((block, str(kind), int(low), int(low) + width - 1, int(count)))
-    numbers = ["count", "sum_ns", "first_arrival_ns", "last_arrival_ns", "last_response_ns"]
+    numbers = ["count", "sum_ns", "first_arrival_ns", "last_arrival_ns"]
     columns = [pa.array(column) for column in zip(*blocks, strict=True)]
     fine_columns = [pa.array(column) for column in zip(*fine, strict=True)]
     return {
@@ -142,7 +139,7 @@ def test_drive_that_falls_behind_gets_no_interval() -> None:
     for pair in ((behind, keeps_up), (keeps_up, behind)):
         found = refusal(*pair, "all", "mean")
         assert (found.reason, found.requests_needed) == ("falls-behind", None)
-        assert found.served == pytest.approx(arrivals[-1] / ends[-1], rel=0.01)
+        assert found.served == pytest.approx(arrivals[-1] / ends[-1], rel=0.02)
         assert found.since_ns == pytest.approx(arrivals[number // 2], rel=0.1)
 
 

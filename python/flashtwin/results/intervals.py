@@ -66,7 +66,7 @@ class Blocks:
 
     #: Place in the trace of each block's first request.
     first_requests: Floats
-    #: By block: first arrival, last arrival, last completion.
+    #: By block: first and last arrival.
     times_ns: Floats
     #: By bucket: lowest and highest time.
     bounds_ns: Floats
@@ -80,11 +80,10 @@ class Blocks:
             one.to_numpy() for one in (blocks["kind"], blocks["block"], fine["kind"], fine["block"], fine["lower_ns"])
         )
         number = int(of.max()) + 1 if len(of) else 0
-        first, times = np.zeros(number), np.zeros((number, 3))
+        first, times = np.zeros(number), np.zeros((number, 2))
         first[of], times[:, 0] = blocks["first_request"].to_numpy(), np.inf
         np.minimum.at(times[:, 0], of, blocks["first_arrival_ns"].to_numpy())
-        for at, name in ((1, "last_arrival_ns"), (2, "last_response_ns")):
-            np.maximum.at(times[:, at], of, blocks[name].to_numpy())
+        np.maximum.at(times[:, 1], of, blocks["last_arrival_ns"].to_numpy())
         lowest, bucket = np.unique(lower, return_inverse=True)
         bounds = np.stack([lowest, lowest]).astype(float)
         bounds[1, bucket] = fine["upper_ns"].to_numpy()
@@ -215,9 +214,11 @@ def _rises(run: Blocks, kind: Kind, said: str) -> Refusal | None:
         return None
     # Since the last part that was served nearly as fast as the first half.
     since = int(np.flatnonzero(means <= BEHIND * early)[-1]) + 1
-    begins, last, ends = run.times_ns.T
+    begins, ends = run.times_ns.T
     begin = begins[min(since * len(begins) // MERGED, len(begins) - 1)]
-    served = (last.max() - begins.min()) / (ends.max() - begins.min())
+    # In the end the drive is behind by the time that its last requests take.
+    offered = ends.max() - begins.min()
+    served = offered / (offered + means[-1])
     times, part = (late / early, "second half") if late > BEHIND * early else (means[-1] / early, "last twentieth")
     sentence = f"no interval: {said} of the trace's {part} take {times:.1f} times as long as those of its first half, "
     if served < SERVED:

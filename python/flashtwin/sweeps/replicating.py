@@ -32,7 +32,13 @@ LEAST = 5
 
 
 class Replication(Tabular):
-    """Differences between systems and the first, one row a system and figure; `values` has each replication."""
+    """Differences between systems and the first, one row a system and figure; `values` has each replication.
+
+    >>> import flashtwin as ft
+    >>> found = ft.replicate("rr-ssd/webvm", ["conventional", "ca-ssd"], 5, over="synthesis", scale=0.001)
+    >>> found.rows[0]["figure"], found.rows[0]["high"] < 0
+    ('all.mean', True)
+    """
 
     def __init__(self, over: Source, runs: Sequence[Comparison], rows: Sequence[Mapping[str, Any]]) -> None:
         """Use `flashtwin.replicate`."""

@@ -26,8 +26,6 @@ rows! {
         first_arrival_ns: u64,
         /// Last arrival.
         last_arrival_ns: u64,
-        /// Last completion.
-        last_response_ns: u64,
     }
 }
 
@@ -38,11 +36,10 @@ impl RequestBlockRow {
             block,
             first_request,
             kind,
-            count: times.count,
+            count: times.count(),
             sum_ns: times.sum_ns,
             first_arrival_ns: times.first_arrival_ns,
             last_arrival_ns: times.last_arrival_ns,
-            last_response_ns: times.last_response_ns,
         })
         .collect()
     }
