@@ -59,7 +59,7 @@ def test_done_again_nothing_is_replayed(tmp_path: Path, small_trace: Path, no_pa
     def search(trials: int, workers: int = 1) -> ft.Sweep:
         return ft.sweep(
             small_trace, tmp_path / "out", ["conventional", "rr-ssd"], speed="1:500:log", minimize="read.mean,programs",
-            trials=trials, workers=workers, seed=3,
+            trials=trials, workers=workers, search_seed=3,
         )  # fmt: skip
 
     first = search(12)

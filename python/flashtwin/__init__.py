@@ -8,11 +8,11 @@
     True
 
 `open` reads a trace, `scan` leaves one larger than memory in its file, `characterize` measures its properties;
-`replay` runs it on one system, `compare` on several, `sweep` over a grid of settings, `study` writes the whole report,
-`explain` finds a trace's bottleneck; `synthesize` makes a trace from a recipe, `imitate` a recipe from a trace,
-`record` a trace from a live workload; `fit_drive` makes the twin of a drive you own; `serve` is a drive that keeps
-real bytes; `characterize_many` compares traces, `reproduce` re-runs published experiments. Errors are `FlashtwinError`s
-whose message gives the fault, its place and the cure.
+`replay` runs it on one system, `compare` on several, `sweep` over a grid of settings; `replicate` repeats a comparison
+and gives intervals, `study` writes the whole report, `explain` finds a trace's bottleneck; `synthesize` makes a trace
+from a recipe, `imitate` a recipe from a trace, `record` a trace from a live workload; `fit_drive` makes the twin of a
+drive you own; `serve` is a drive that keeps real bytes; `characterize_many` compares traces, `reproduce` re-runs
+published experiments. Errors are `FlashtwinError`s whose message gives the fault, its place and the cure.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from flashtwin.replays.running import Comparison, Result, compare, replay
     from flashtwin.studies import Study, study
     from flashtwin.sweeps.batch import Batch, characterize_many
+    from flashtwin.sweeps.replicating import Replication, replicate
     from flashtwin.sweeps.sweeping import sweep
     from flashtwin.sweeps.swept import Sweep
     from flashtwin.traces.scan import Scan, scan
@@ -77,6 +78,7 @@ _ROOMS = {
     "flashtwin.replays.running": ("Comparison", "Result", "compare", "replay"),
     "flashtwin.studies": ("Study", "study"),
     "flashtwin.sweeps.batch": ("Batch", "characterize_many"),
+    "flashtwin.sweeps.replicating": ("Replication", "replicate"),
     "flashtwin.sweeps.sweeping": ("sweep",),
     "flashtwin.sweeps.swept": ("Sweep",),
     "flashtwin.traces.scan": ("Scan", "scan"),
@@ -101,6 +103,7 @@ __all__ = [
     "InternalError",
     "LiveError",
     "OutputError",
+    "Replication",
     "ReportError",
     "Result",
     "Scan",
@@ -134,6 +137,7 @@ __all__ = [
     "record",
     "recover",
     "replay",
+    "replicate",
     "reproduce",
     "scan",
     "serve",

@@ -1,7 +1,8 @@
 """Keys and values as people give them: as keywords, as a mapping, or both."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import index
 from typing import Any
 
 from flashtwin.errors import ArgumentError
@@ -57,6 +58,19 @@ def literal(value: Any) -> str:
         # One number of NumPy's, as a loop over an array gives.
         return literal(value.item())
     raise ArgumentError(f"{value!r} is {_kind(value)}; a value is a number, a text, true or false, or a list of these")
+
+
+def seed_of(name: str, value: object) -> int:
+    """A seed that a caller gave."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or (seed := index(value)) < 0:
+        raise ArgumentError(f"{name} is {value!r}: expected a whole number, 0 or more")
+    return seed
+
+
+def seeds_of(value: object) -> list[int]:
+    """The systems' seeds that a caller gave: one, or several."""
+    several = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    return [seed_of("seed", one) for one in several]
 
 
 def _kind(value: object) -> str:

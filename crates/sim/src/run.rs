@@ -207,7 +207,7 @@ impl<'a> Replay<'a> {
         let (ftl, flash) = aged::drive(trace, resolved, drives, new, fill)?;
         // Spreading hashes pages while they wait in RAM, which costs the write nothing.
         let hashes = config.ftl.mapping == flashtwin_ftl::Mapping::Content;
-        let metrics = Metrics::new(geometry.chips());
+        let metrics = Metrics::new(geometry.chips(), Some(trace.requests));
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
         if config.replay.queue_depth == 0 {

@@ -94,7 +94,7 @@ impl SteppedDrive {
         let mut flash = FlashArray::new(geometry);
         load(&mut ftl, &mut flash, &resolved, held)?;
         let hashes = config.ftl.mapping == Mapping::Content;
-        let metrics = Metrics::new(geometry.chips());
+        let metrics = Metrics::new(geometry.chips(), None);
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
         engine.accounts_mut().observer.receivers.completions = Some(Vec::new());

@@ -10,7 +10,7 @@ import click
 
 from flashtwin.cli import _types
 from flashtwin.cli._bridge import Shared, is_default, verb
-from flashtwin.cli._options import AnySeed, EqualGround, Json, On, Sets, Shard, Systems, TracePaths, Workers
+from flashtwin.cli._options import EqualGround, Json, On, Sets, Shard, Systems, TracePaths, Workers
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._sweeping import show
 from flashtwin.cli._talk import say
@@ -85,7 +85,7 @@ def sweep(
     equal_ground: EqualGround = False,
     grid: Grid = True,
     sample: Annotated[int, click.IntRange(min=1)] | None = None,
-    seed: AnySeed = 0,
+    search_seed: Annotated[int, click.IntRange(min=0)] = 0,
     minimize: str = "",
     maximize: str = "",
     subject_to: str = "",
@@ -115,6 +115,7 @@ def sweep(
 
     Args:
         sample (N): Replay only N random points. Example: --sample 20
+        search_seed (N): Seed of --sample and of a search. (Of the systems: --set seed=1,2.) Example: --search-seed 7
         minimize (FIGURE,...): Search for the smallest figure, or the trade-off of several.
             Example: --minimize read.p99,wa
         maximize (FIGURE,...): Search for the largest throughput. Example: --maximize iops
@@ -129,8 +130,8 @@ def sweep(
         out (DIR): Folder for table and report. Example: --out mail-sweep [default: sweep]
     """
     how = sweeping.SweepOptions(
-        reading, "grid" if grid else "zip", sample, seed, workers, on, shard, store, keep_tables, equal_ground, stream,
-        trade, minimize, maximize, subject_to, trials, over, any_systems=is_default("systems"),
+        reading, "grid" if grid else "zip", sample, search_seed, workers, on, shard, store, keep_tables, equal_ground,
+        stream, trade, minimize, maximize, subject_to, trials, over, any_systems=is_default("systems"),
     )  # fmt: skip
     chosen = name_systems([resolve_text(name, []) for name in systems], {})
     with Bars() as bars:

@@ -133,7 +133,7 @@ class _Search:
     def ask_sampler(self) -> None:
         # The reference is none of the trials.
         how, reference = self.bench.how, next(iter(self.seen.values()), [])
-        study, trials = _study(how.seed, len(self.goal.best)), how.trials + len(self.seen)
+        study, trials = _study(how.search_seed, len(self.goal.best)), how.trials + len(self.seen)
         asked = 0
         while len(self.seen) < trials and asked < trials * ASKS:
             asks = [study.ask() for _ in range(min(AT_ONCE, trials - len(self.seen)))]
@@ -198,7 +198,7 @@ class _Search:
         said = {
             "minimize": [one.name for one in goal.best if not one.more_is_better],
             "maximize": [one.name for one in goal.best if one.more_is_better], "subject_to": goal.text,
-            "trials": how.trials, "seed": how.seed, "ended": ended,
+            "trials": how.trials, "search_seed": how.search_seed, "ended": ended,
         }  # fmt: skip
         if goal.over is not None:
             said |= {"over": goal.over, "reference": next(iter(self.bench.systems))}

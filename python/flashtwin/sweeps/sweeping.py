@@ -24,7 +24,8 @@ from flashtwin.replays.running import name_systems
 from flashtwin.results import figures, folder, ground, names
 from flashtwin.results.keys import matters, whole_key
 from flashtwin.results.over import Over
-from flashtwin.settings import literal, merged
+from flashtwin.results.trees import leaves
+from flashtwin.settings import literal, merged, seed_of, seeds_of
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
 from flashtwin.sweeps.runs import RunTask
@@ -44,7 +45,7 @@ class SweepOptions:
     reading: Reading = field(default_factory=Reading)
     mode: plan.Mode = "grid"
     sample: int | None = None
-    seed: int = 0
+    search_seed: int = 0
     workers: int = 0
     on: Any = None
     shard: tuple[int, int] | None = None
@@ -71,7 +72,8 @@ def sweep(
     settings: Mapping[str, Any] | None = None,
     zip: bool = False,  # noqa: A002 - as people know it
     sample: int | None = None,
-    seed: int = 0,
+    search_seed: int = 0,
+    seed: int | Iterable[int] | None = None,
     minimize: str = "",
     maximize: str = "",
     subject_to: str = "",
@@ -103,8 +105,9 @@ def sweep(
         settings: keys with what to set them to in turn: a list, one value, or a range as text, `"0.1:0.5:0.1"`
             (with a step), `"1:64"` or `"1:64:log"` (to draw from, with `sample` or `minimize`).
         zip: values side by side, the first with the first, instead of each with each.
-        sample: replay this many of the points only, drawn by `seed`.
-        seed: another one draws, or searches, otherwise.
+        sample: replay this many of the points only, drawn by `search_seed`.
+        search_seed: another one draws points, or searches, otherwise.
+        seed: seeds of the systems, one or several, as in `compare`: 2 systems and 3 seeds are 6 points.
         minimize: search instead: the figure to make small (`"read.p99"`), or several for the trade-off between them.
         maximize: the same of throughput, of which more is better: `"iops"`, `"read.mb_per_s"`; both may be given.
         subject_to: the limits of the search: `"wa<=1.2,ram<=64MB"`.
@@ -136,10 +139,12 @@ def sweep(
     """
     given = [traces] if isinstance(traces, Trace | Scan | str | Path) else list(traces)
     how = SweepOptions(
-        Reading(format, on_bad_line), "zip" if zip else "grid", sample, seed, workers, on,
-        plan.shard(shard) if shard else None, Path(store) if store else None, keep_tables, equal_ground,
-        stream, trade, minimize, maximize, subject_to, trials, over, systems is SYSTEMS,
+        Reading(format, on_bad_line), "zip" if zip else "grid", sample, seed_of("search_seed", search_seed), workers,
+        on, plan.shard(shard) if shard else None, Path(store) if store else None, keep_tables, equal_ground, stream,
+        trade, minimize, maximize, subject_to, trials, over, systems is SYSTEMS,
     )  # fmt: skip
+    if seed is not None:
+        sets["seed"] = seeds_of(seed)
     axes = {key: as_axis(key, value) for key, value in merged(settings, sets).items()}
     return run(given, Path(out), name_systems(systems, {}), axes, how, progress, notify)
 
@@ -214,7 +219,7 @@ def _points(bench: SweepBench, axes: Mapping[str, plan.Axis], notify: Notify | N
     if how.sample is None:
         found = plan.points(number, called, axes, how.mode)
     else:
-        found = plan.sample(how.sample, how.seed, number, called, axes)
+        found = plan.sample(how.sample, how.search_seed, number, called, axes)
     if not how.any_systems:
         return found
     fit = [without_contents(trace, bench.systems, notify) for trace in bench.traces]

@@ -1,11 +1,13 @@
 //! Measurements during a run.
 
+mod blocks;
 mod course;
 mod ledgers;
 mod queues;
 mod receivers;
 mod response;
 
+pub(crate) use blocks::Blocks;
 pub(crate) use course::Course;
 pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
@@ -26,6 +28,7 @@ pub(crate) struct Metrics {
     pub(crate) reads: Response,
     pub(crate) writes: Response,
     pub(crate) flushes: Response,
+    pub(crate) blocks: Blocks,
     pub(crate) queues: QueueSeries,
     pub(crate) hash_queue: QueueSeries,
     pub(crate) chip_reads: By<Chip, Vec<u64>>,
@@ -35,11 +38,13 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(chips: u32) -> Self {
+    /// Of a trace of so many requests; `None`: not known yet.
+    pub(crate) fn new(chips: u32, requests: Option<u64>) -> Self {
         Self {
             reads: Response::new(),
             writes: Response::new(),
             flushes: Response::new(),
+            blocks: Blocks::new(requests),
             queues: QueueSeries::new(chips),
             hash_queue: QueueSeries::new(1),
             chip_reads: By::new(vec![0; chips as usize]),
@@ -60,18 +65,24 @@ impl Observer for Metrics {
         self.receivers.arrived(request, arrived);
     }
 
+    #[inline]
+    fn numbered(&mut self, request: u32, number: u64) {
+        self.blocks.arrived(request, number);
+    }
+
     fn trimmed(&mut self, arrived: &Arrived) {
         self.receivers.trimmed(arrived);
     }
 
-    #[inline]
+    #[inline(always)] // A call would copy the report of each request to memory.
     fn completed(&mut self, done: &Completed<'_>) {
-        let kind = match done.kind {
-            Op::Read => &mut self.reads,
-            Op::Flush => &mut self.flushes,
-            Op::Write | Op::Trim => &mut self.writes,
+        let (kind, place) = match done.kind {
+            Op::Read => (&mut self.reads, 0),
+            Op::Write | Op::Trim => (&mut self.writes, 1),
+            Op::Flush => (&mut self.flushes, 2),
         };
         kind.record(done.arrival_ns, done.total_ns, done.ledger);
+        self.blocks.completed(done.request, place, done.arrival_ns, done.total_ns);
         self.receivers.completed(done);
     }
 

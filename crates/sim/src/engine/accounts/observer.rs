@@ -97,6 +97,8 @@ pub trait Observer {
     }
     /// A read, a write or a flush has come and got a slot.
     fn arrived(&mut self, _request: u32, _arrived: &Arrived) {}
+    /// A read, a write or a flush got a slot; its place in the trace.
+    fn numbered(&mut self, _request: u32, _number: u64) {}
     /// A trim has come, and is complete.
     fn trimmed(&mut self, _arrived: &Arrived) {}
     /// A request is complete.

@@ -2,6 +2,7 @@
 //! comments the text of `docs/results.md`.
 
 mod array;
+mod blocks;
 mod periods;
 mod queues;
 mod response_course;
@@ -12,6 +13,7 @@ use flashtwin_analysis::{Nullable, Row, table};
 use serde_json::Value;
 
 use self::array::{BlockRow, ChannelRow, ChipRow, CopiesRow, PlaneRow, VictimRow};
+use self::blocks::{BlockHistogramRow, RequestBlockRow};
 use self::periods::PeriodColumns;
 use self::queues::{HashQueueRow, QueueRow};
 use self::response_course::{CourseRow, SlowRow};
@@ -31,6 +33,8 @@ pub(super) fn tables(run: &mut FinishedRun<'_>) -> Vec<(String, RecordBatch)> {
         of(&LatencyRow::all(run)),
         of(&CourseRow::all(run)),
         of(&SlowRow::all(run)),
+        of(&RequestBlockRow::all(run)),
+        of(&BlockHistogramRow::all(run)),
         of(&VictimRow::all(run)),
         of(&CopiesRow::all(run)),
         of(&BlockRow::all(run)),
@@ -49,6 +53,8 @@ pub(super) fn schemas() -> Vec<(String, Value)> {
         LatencyRow::schema(),
         CourseRow::schema(),
         SlowRow::schema(),
+        RequestBlockRow::schema(),
+        BlockHistogramRow::schema(),
         VictimRow::schema(),
         CopiesRow::schema(),
         BlockRow::schema(),
