@@ -24,7 +24,6 @@ from flashtwin.replays.running import name_systems
 from flashtwin.results import figures, folder, ground, names
 from flashtwin.results.keys import matters, whole_key
 from flashtwin.results.over import Over
-from flashtwin.results.trees import leaves
 from flashtwin.settings import literal, merged, seed_of, seeds_of
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
