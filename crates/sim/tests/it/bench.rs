@@ -47,6 +47,7 @@ pub(crate) fn nand(levels: Levels) -> NandConfig {
         levels;
     NandConfig {
         source: "round numbers".into(),
+        undetermined: Vec::new(),
         channels,
         chips_per_channel,
         dies_per_chip,

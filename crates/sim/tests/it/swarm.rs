@@ -65,8 +65,8 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
 
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     engine.write_buffer_pages = pick(rng, &drawn::WRITE_BUFFER_PAGES);
-    if matches!(engine.write_completes, WriteCompletes::Programmed | WriteCompletes::Transferred) {
-        engine.write_cache_us = pick(rng, &drawn::WRITE_CACHE_US);
+    engine.write_cache_us = pick(rng, &drawn::WRITE_CACHE_US);
+    if !engine.answers_from_ram() {
         engine.write_cache_pages = pick(rng, &drawn::WRITE_CACHE_PAGES);
         engine.write_cache_dirty = pick(rng, &drawn::WRITE_CACHE_DIRTY);
     }

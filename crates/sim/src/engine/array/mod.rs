@@ -202,15 +202,6 @@ impl Array {
         &self.ops[slot]
     }
 
-    #[inline]
-    pub(crate) fn op_mut(&mut self, slot: u32) -> &mut Op {
-        &mut self.ops[slot]
-    }
-
-    pub(crate) fn next_slot(&self) -> u32 {
-        self.ops.next_slot()
-    }
-
     /// [`NONE`] behind the last. Call it before ending the operation.
     #[inline]
     pub(crate) fn next_of_command(&self, slot: u32) -> u32 {

@@ -2,8 +2,8 @@
 //!
 //! To let a page operation wait for one more thing, add a variant of [`Condition`], call [`Waits::wait`] where it must
 //! stop and [`Waits::wake`] where the thing has come. A write that waits counts one more of `PageOp::needs` meanwhile,
-//! and goes on by `Decider::got_what_it_needs`. Waits for a hash, a flush, a cache place and a program stand in their
-//! own files.
+//! and goes on by `Decider::got_what_it_needs`. Waits for a hash, a flush, a place in RAM and a program stand in
+//! their own files.
 
 use std::collections::VecDeque;
 
@@ -30,17 +30,13 @@ impl Waits {
         self.lists.entry(condition).or_default().push_back(op);
     }
 
+    #[cfg(test)]
     pub(super) fn anybody(&self, condition: Condition) -> bool {
         self.lists.get(&condition).is_some_and(|list| !list.is_empty())
     }
 
     pub(super) fn wake(&mut self, condition: Condition) -> VecDeque<u32> {
         self.lists.remove(&condition).unwrap_or_default()
-    }
-
-    /// Ends the wait of the one that has waited for longest.
-    pub(super) fn wake_one(&mut self, condition: Condition) -> Option<u32> {
-        self.lists.get_mut(&condition)?.pop_front()
     }
 }
 
@@ -73,16 +69,5 @@ mod tests {
         waits.expect(sample);
         assert_eq!(waits.wake(sample), [4]);
         assert!(!waits.is_expected(sample));
-    }
-
-    #[test]
-    fn places_go_to_one_after_the_other() {
-        let mut waits = Waits::default();
-        assert_eq!(waits.wake_one(Condition::BufferPlace), None);
-        waits.wait(Condition::BufferPlace, 1);
-        waits.wait(Condition::BufferPlace, 2);
-        let woken = [(); 3].map(|()| waits.wake_one(Condition::BufferPlace));
-        assert_eq!(woken, [Some(1), Some(2), None]);
-        assert!(!waits.anybody(Condition::BufferPlace));
     }
 }
