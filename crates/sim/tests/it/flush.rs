@@ -8,8 +8,8 @@ use flashtwin_sim::{Flush, WriteCompletes};
 use flashtwin_trace::Op;
 
 use crate::bench::{
-    Ask, Bench, COMMAND, ONE, PROGRAM, READ_ALL, TRANSFER, WRITE_ALL, flush, ledger, pick, preset, read,
-    trim, write, write_durable, write_part,
+    Ask, Bench, COMMAND, IN_RAM, ONE, PROGRAM, READ_ALL, TRANSFER, WRITE_ALL, flush, ledger, pick, preset,
+    read, trim, write, write_durable, write_part,
 };
 
 const FOUR: [u32; 6] = [4, 1, 1, 1, 32, 8];
@@ -108,15 +108,9 @@ fn a_page_in_the_register_is_not_safe_yet() {
     assert_eq!(outcome.log.flushes, [waited(WRITE_ALL - 50_000)]);
 }
 
-/// RAM that answers writes by a rule, in 9 us, and survives a power cut or not.
 fn in_ram(rule: WriteCompletes, is_protected: bool) -> Bench {
-    Bench::new(ONE).with(|bench| {
-        (bench.engine.write_completes, bench.engine.write_cache_us) = (rule, 9.0);
-        bench.engine.write_cache_protected = is_protected;
-    })
+    Bench::in_ram(ONE, rule, 0).with(|bench| bench.engine.write_cache_protected = is_protected)
 }
-
-const IN_RAM: [WriteCompletes; 2] = [WriteCompletes::Hashed, WriteCompletes::Buffered];
 
 #[test]
 fn a_flush_waits_for_programs_behind_volatile_ram_only() {

@@ -70,6 +70,10 @@ fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
         engine.write_cache_pages = pick(rng, &drawn::WRITE_CACHE_PAGES);
         engine.write_cache_dirty = pick(rng, &drawn::WRITE_CACHE_DIRTY);
     }
+    // No drive has free writes.
+    if engine.answers_from_ram() && engine.controller_us == 0.0 {
+        engine.write_cache_us = 9.0;
+    }
 }
 
 fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {

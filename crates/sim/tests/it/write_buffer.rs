@@ -4,7 +4,7 @@ use flashtwin_ftl::Rng;
 use flashtwin_sim::engine::Charge;
 use flashtwin_sim::{Resolved, RunResult, WriteCompletes, run};
 
-use crate::bench::{Ask, Bench, Levels, ONE, WRITE_ALL, ledger, pick, system_with, write, write_part};
+use crate::bench::{Ask, Bench, IN_RAM, ONE, WRITE_ALL, ledger, pick, system_with, write, write_part};
 use crate::relations::{UNIQUE, engine, footprint, levels, number, trace};
 
 const HASH: u64 = 12_000;
@@ -70,22 +70,12 @@ fn page_that_is_not_hashed_takes_a_place_as_well() {
     );
 }
 
-const IN_RAM: [WriteCompletes; 2] = [WriteCompletes::Hashed, WriteCompletes::Buffered];
-
-/// RAM with so many places that answers by a rule in 9 us.
-fn in_ram(levels: Levels, rule: WriteCompletes, places: u32) -> Bench {
-    Bench::new(levels).with(|bench| {
-        (bench.engine.write_completes, bench.engine.write_buffer_pages) = (rule, places);
-        (bench.engine.write_cache_us, bench.footprint) = (9.0, 1_000);
-    })
-}
-
 #[test]
 fn no_write_takes_less_than_dram_and_link() {
     // The hash unit works meanwhile: the longer of the two counts, for a duplicate as well.
     for (hash_us, hashed) in [(0.0, 9_000), (1.0, 9_000), (12.0, 12_000)] {
         for (rule, answered) in [(WriteCompletes::Hashed, hashed), (WriteCompletes::Buffered, 9_000)] {
-            let bench = in_ram(ONE, rule, 2).deduplicating().with(|bench| {
+            let bench = Bench::in_ram(ONE, rule, 2).deduplicating().with(|bench| {
                 (bench.engine.hash_us, bench.engine.controller_us, bench.engine.hash_lanes) =
                     (hash_us, 3.0, 0);
             });
@@ -95,7 +85,7 @@ fn no_write_takes_less_than_dram_and_link() {
         }
     }
     for rule in IN_RAM {
-        let outcome = in_ram(ONE, rule, 0).serve(&[write(0, 0, 0), write_part(0, 1, 1)]);
+        let outcome = Bench::in_ram(ONE, rule, 0).serve(&[write(0, 0, 0), write_part(0, 1, 1)]);
         assert_eq!(outcome.log.responses[0], ledger(&[(Charge::Controller, 9_000)]), "{rule:?}");
     }
 }
@@ -105,7 +95,7 @@ fn burst_fills_ram_and_then_goes_at_the_rate_of_programs() {
     let (dies, places, pages) = (4, 100, 400);
     let burst: Vec<Ask> = (0..pages).map(|page| write(0, page, page)).collect();
     for rule in IN_RAM {
-        let times = in_ram([dies, 1, 1, 1, 64, 16], rule, places).serve(&burst).log.response_times();
+        let times = Bench::in_ram([dies, 1, 1, 1, 64, 16], rule, places).serve(&burst).log.response_times();
         assert!(times[..places as usize].iter().all(|&time| time == 9_000), "{rule:?}");
         for (nth, &time) in times.iter().enumerate().skip(places as usize) {
             // The first of these gets a place with the first program.
@@ -113,7 +103,7 @@ fn burst_fills_ram_and_then_goes_at_the_rate_of_programs() {
             assert!(time.abs_diff(programmed * WRITE_ALL) <= WRITE_ALL / 100, "{rule:?}: {nth} at {time}");
         }
         // One more program of each die ends the burst of a drive that answers with them.
-        let without = in_ram([dies, 1, 1, 1, 64, 16], WriteCompletes::Programmed, 0).serve(&burst);
+        let without = Bench::in_ram([dies, 1, 1, 1, 64, 16], WriteCompletes::Programmed, 0).serve(&burst);
         assert_eq!(without.end_ns, u64::from(pages / dies) * WRITE_ALL);
     }
 }
@@ -132,7 +122,7 @@ fn ram_never_holds_more_pages_than_it_has_places() {
             })
             .collect();
         // One die programs in order, and so the answers come in order.
-        let outcome = in_ram([1, 1, 1, 1, 64, 16], rule, places).serve(&asks);
+        let outcome = Bench::in_ram([1, 1, 1, 1, 64, 16], rule, places).serve(&asks);
         let ends: Vec<u64> = outcome.starts().iter().map(|start| start + WRITE_ALL).collect();
         let times = outcome.log.response_times();
         let answers: Vec<u64> =
@@ -159,7 +149,7 @@ fn more_ram_answers_no_write_of_a_burst_later() {
             })
             .collect();
         let answers = |places: u32| {
-            let outcome = in_ram([2, 1, 1, 1, 64, 16], rule, places).serve(&asks);
+            let outcome = Bench::in_ram([2, 1, 1, 1, 64, 16], rule, places).serve(&asks);
             let mut times = outcome.log.response_times();
             times.sort_unstable();
             times
