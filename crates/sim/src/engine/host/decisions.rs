@@ -164,7 +164,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         match outcome.program {
             Some((ppn, _)) => {
                 let (request, hashed, charged) =
-                    self.to_buffer(WriteCompletes::Hashed, request, fingerprinted, charged);
+                    self.take_to_buffer(WriteCompletes::Hashed, request, fingerprinted, charged);
                 self.queue_program(ppn, request, hashed, charged);
             }
             None => self.complete_in_ram(request, fingerprinted, charged),

@@ -88,7 +88,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     /// The request to which a page of a host's write belongs that comes to controller RAM by `rule`, and whether its
     /// hash is still to be charged.
     #[inline]
-    pub(super) fn to_buffer(
+    pub(super) fn take_to_buffer(
         &mut self,
         rule: WriteCompletes,
         request: u32,

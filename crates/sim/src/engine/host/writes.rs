@@ -50,7 +50,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         let partial = arrivals.window.is_partial(index, at);
         self.back.accounts.counts.pages.partial_writes += u64::from(partial);
         let page = self.look_ahead.host_page(&arrivals.window, at);
-        let (request, ..) = self.to_buffer(WriteCompletes::Buffered, request, false, OpenLedger::NONE);
+        let (request, ..) = self.take_to_buffer(WriteCompletes::Buffered, request, false, OpenLedger::NONE);
         self.write_page(page, partial && arrivals.read_modify_write, request, fingerprint)
     }
 
@@ -73,7 +73,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         let partial = trace.is_partial(index, sample);
         self.back.accounts.counts.pages.partial_writes += u64::from(partial);
         let page = self.look_ahead.host_page(trace, sample);
-        let (own, ..) = self.to_buffer(WriteCompletes::Buffered, request, false, OpenLedger::NONE);
+        let (own, ..) = self.take_to_buffer(WriteCompletes::Buffered, request, false, OpenLedger::NONE);
         let slot = self.page_ops.insert_write(page, own, Fingerprint::Yes);
         // It may be decided as soon as all of its run wait for it.
         (self.page_ops[slot].is_sample, self.page_ops[slot].needs) = (true, 1);
