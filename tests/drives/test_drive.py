@@ -36,7 +36,7 @@ def test_every_system_runs_on_a_fitted_drive(name: str, tmp_path: Path) -> None:
     config = ft.system(name, device=str(file)).config
     nand, engine, collection = config["nand"], config["engine"], config["ftl"]["gc"]
     assert (nand["program_pages"], nand["sense_pages"], nand["read_types_us"]) == (48, 4, [40.0, 50.0])
-    assert (engine["suspend"], engine["suspend_us"], engine["write_completes"]) == ("program-erase", 40.0, "hashed")
+    assert (engine["suspend"], engine["suspend_us"], engine["write_completes"]) == ("program-erase", 40.0, "buffered")
     assert (collection["victim"], collection["start"]) == ("cost-benefit", collection["stop"])
     bytes_of_flash = nand["page_bytes"] * nand["pages_per_block"] * nand["blocks_per_plane"]
     bytes_of_flash *= nand["channels"] * nand["chips_per_channel"]

@@ -12,7 +12,7 @@ from flashtwin.drives import measuring, tables, twin
 
 #: Dies of tlc-unit-2021, and how many are enough here.
 FEW = (
-    "--set", "chips_per_channel=1", "--set", "dies_per_chip=1", "--set", "engine.write_completes=hashed",
+    "--set", "chips_per_channel=1", "--set", "dies_per_chip=1", "--set", "engine.write_cache_us=0",
     "--set", "engine.write_buffer_pages=512", "--set", "engine.controller_us=8",
 )  # fmt: skip
 

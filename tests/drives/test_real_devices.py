@@ -5,6 +5,7 @@ import json
 import pytest
 
 import flashtwin as ft
+from flashtwin.results.keys import undetermined
 
 from ..conftest import ROOT
 
@@ -25,4 +26,6 @@ def test_device_states_its_source_and_error(name: str) -> None:
     assert f'# {name}, fitted to measurements.\nsource = "Fitted on open loop at ' in text
     assert "# predicted, below the knee: read p50: " in text
     for system in ("conventional", "rr-ssd"):
-        assert ft.system(system, device=str(path)).config["engine"]["suspend"] != "none"
+        config = ft.system(system, device=str(path)).config
+        assert config["engine"]["suspend"] != "none"
+        assert "engine.write_completes" in undetermined(config)

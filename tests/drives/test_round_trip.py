@@ -47,7 +47,8 @@ def hidden(seed: int) -> tuple[System, float]:
         "engine.resume_us": RESUME_US, "engine.controller_us": round(float(draw.uniform(7, 13)), 1),
         # No experiment tells how much there is. With twice as much a drive writes 1.5 % faster, and a fit takes that
         # for a shorter program.
-        "engine.write_completes": "hashed", "engine.write_buffer_pages": BUFFER_PAGES,
+        "engine.write_completes": "buffered", "engine.write_buffer_pages": BUFFER_PAGES,
+        "engine.write_cache_us": 0.0, "engine.write_cache_protected": True,
         "engine.buffer_reads": True, "engine.write_cache_pages": 0, "engine.multi_plane": "none",
         "engine.reads_before_urgent": True, "engine.collection_in_turn": True,
         "engine.suspend": "program-erase", "engine.suspend_times": 0, "engine.suspend_reads": 1_000_000,

@@ -34,7 +34,8 @@ DRIVE = {
     "nand.channels": CHANNELS, "nand.dies_per_chip": 1, "nand.planes_per_die": 1, "nand.pages_per_block": 32,
     "nand.page_bytes": 4096, "nand.program_pages": 4, "nand.sense_pages": 1, "nand.read_us": FAST_US,
     "nand.program_us": 10_000.0, "nand.erase_us": 10_000.0, "engine.write_completes": "hashed",
-    "engine.write_buffer_pages": 128, "engine.write_cache_pages": 0, "engine.buffer_reads": True,
+    "engine.write_buffer_pages": 128, "engine.write_cache_us": 0.0, "engine.write_cache_protected": True,
+    "engine.write_cache_pages": 0, "engine.buffer_reads": True,
     "engine.controller_us": CONTROLLER_US, "engine.collection_in_turn": True,
 }  # fmt: skip
 

@@ -18,7 +18,8 @@ def drive() -> System:
         "nand.bus_mt_s": 1600.0, "nand.bus_width_bits": 8, "nand.command_ns": 150, "nand.metadata_bytes": 512,
         "nand.program_pages": 48, "nand.sense_pages": 4, "nand.read_us": sum(MODES_US) / 2,
         "nand.read_types_us": list(MODES_US), "nand.program_us": 1000.0, "nand.erase_us": 3500.0,
-        "engine.controller_us": 10.0, "engine.write_completes": "hashed", "engine.write_buffer_pages": 1024,
+        "engine.controller_us": 10.0, "engine.write_completes": "buffered", "engine.write_buffer_pages": 1024,
+        "engine.write_cache_us": 0.0,
         "engine.write_cache_pages": 0, "engine.buffer_reads": True, "engine.multi_plane": "none",
         "engine.collection_in_turn": True, "ftl.gc.step_pages": 4,
     })  # fmt: skip

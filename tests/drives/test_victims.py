@@ -14,7 +14,7 @@ from flashtwin.replays.presets import System
 ZIPF, UNIFORM, SEQUENTIAL = Pattern("zipf", is_shuffled=True, exponent=0.8), Pattern("uniform"), Pattern("sequential")
 #: A thousandth of a drive: only shares count.
 DIE = {
-    "engine.write_completes": "hashed", "nand.channels": 1, "nand.chips_per_channel": 1, "nand.dies_per_chip": 1,
+    "engine.write_completes": "buffered", "nand.channels": 1, "nand.chips_per_channel": 1, "nand.dies_per_chip": 1,
     "nand.planes_per_die": 1,
 }  # fmt: skip
 

@@ -77,7 +77,7 @@ h.flush()
 def test_a_write_that_ram_takes_waits_for_the_controller(tmp_path: Path) -> None:
     """The engine knows when it will be complete as soon as it comes."""
     sets = {"engine.controller_us": "3000", "engine.write_completes": "hashed", "engine.write_buffer_pages": "64"}
-    sets["engine.buffer_reads"] = "true"
+    sets |= {"engine.buffer_reads": "true", "engine.write_cache_us": "0"}
     with ft.serve(tmp_path / "d.img", system="conventional", size_bytes=SIZE, sets=sets, twin_time=True) as server:
         found = client(
             server,

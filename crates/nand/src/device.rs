@@ -15,6 +15,11 @@ pub struct NandConfig {
     /// Source of the numbers.
     #[schemars(extend("x-label" = true))]
     pub source: String,
+    /// Keys that the source does not determine, as another value would fit it as well. For example
+    /// `["engine.write_completes"]`. A key that you set by yourself is none of them.
+    #[serde(default)]
+    #[schemars(extend("x-label" = true))]
+    pub undetermined: Vec<String>,
     /// Channels (buses) of the device. For example 8.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub channels: u32,
@@ -41,7 +46,7 @@ pub struct NandConfig {
     /// pages of 4 KB. Pages wait in controller RAM until their unit is full; then they are
     /// transferred one after the other and programmed in one tPROG. `dynamic` and `least-loaded`
     /// allocation fill a unit before the next plane's turn; `static` and `hipa` follow the address
-    /// (see `ftl.allocation.stripe_pages`). A flush pads the unit unless RAM is power-protected.
+    /// (see `ftl.allocation.stripe_pages`). A flush pads the unit unless RAM is power-protected (`engine.write_cache_protected`).
     /// Divides `nand.pages_per_block`; needs writes that complete before their program
     /// (`engine.write_completes` is `hashed` or `buffered`, or a write cache). If the planes of a
     /// die always work together, describe them as one plane with larger blocks.

@@ -83,12 +83,19 @@ pub enum WriteCompletes {
     Programmed,
     /// When the page is in the chip's register (as in SSDsim).
     Transferred,
-    /// When the controller has the page's hash and a place for the page in power-protected RAM
+    /// When the controller has the page's hash and a place for it in RAM
     /// (`engine.write_buffer_pages`), as Table IV of the RR-SSD paper implies.
     Hashed,
-    /// When the controller has the data: unlimited power-protected DRAM. No write waits for a hash
-    /// or for the old page of a partial write.
+    /// When the controller has a place for the page in RAM (`engine.write_buffer_pages`). No write
+    /// waits for a hash or for the old page of a partial write.
     Buffered,
+}
+
+impl WriteCompletes {
+    /// Whether RAM answers a write before its page is programmed.
+    pub fn is_in_ram(self) -> bool {
+        matches!(self, Self::Hashed | Self::Buffered)
+    }
 }
 
 /// When a flush completes.
@@ -170,9 +177,11 @@ pub struct EngineConfig {
     /// When a write completes: `programmed`, `transferred`, `hashed` or `buffered`.
     #[schemars(extend("x-moves" = "writes: when one is complete"))]
     pub write_completes: WriteCompletes,
-    /// For `write_completes = "hashed"`: power-protected RAM in pages. A page keeps its place until
-    /// it is programmed. 0: no limit. For example 4096: 16 MiB of pages of 4 KB.
-    #[schemars(extend("x-when" = "engine.write_completes = hashed", "x-moves" = "writes: how many of them are complete before they are programmed"))]
+    /// RAM for writes in pages, with `write_completes = "buffered"` or `"hashed"`. A page keeps its
+    /// place until it is programmed, and a write without a place waits. 0: no limit. For example
+    /// 4096: two program units of 48 pages, one filling and one under way, for each of 42 dies.
+    /// Datasheets do not say it.
+    #[schemars(extend("x-when" = "engine.write_completes = buffered|hashed", "x-moves" = "writes: how many of them are complete before they are programmed"))]
     pub write_buffer_pages: u32,
     /// Whether a flush waits for earlier writes (`writes`) or not (`none`).
     #[schemars(extend("x-moves" = "flushes: whether they wait for writes; reads and writes: whether they empty a volatile cache"))]
@@ -209,18 +218,21 @@ pub struct EngineConfig {
     /// `"buffered"`.
     #[schemars(extend("x-moves" = "reads and writes: what the DRAM of the controller takes"))]
     pub write_cache_pages: u32,
-    /// Time of DRAM and link for a page of the write cache, in microseconds. For example 8; four
-    /// data-centre drives take 8 to 10 for a buffered write at light load, as a median (SSD-iq,
-    /// PVLDB 18(11), 2025).
-    #[schemars(extend("x-when" = "engine.write_cache_pages != 0", "x-moves" = "reads and writes: how long the DRAM of the controller takes"))]
+    /// Time of DRAM and link for a page that RAM takes, in microseconds: a delay in the write cache,
+    /// and the least time of a write with `write_completes = "buffered"` or `"hashed"`. For example
+    /// 8; four data-centre drives take 8 to 10 for a buffered write at light load, as a median
+    /// (SSD-iq, PVLDB 18(11), 2025). 0 only where `engine.controller_us` has it, because no write
+    /// is free.
+    #[schemars(extend("x-when" = "engine.write_cache_pages != 0 or engine.write_completes = buffered|hashed", "x-moves" = "reads and writes: how long the DRAM of the controller takes"))]
     pub write_cache_us: f64,
     /// Share of the cache that may be dirty before the least recently written pages go to the
     /// flash; above 0, up to 1. For example 0.9.
     #[schemars(extend("x-when" = "engine.write_cache_pages != 0", "x-moves" = "reads and writes: what the DRAM of the controller takes"))]
     pub write_cache_dirty: f64,
-    /// Whether the cache survives a power cut, by capacitors (PLP); a flush then need not write it
-    /// out. For example `true` for most data-centre drives.
-    #[schemars(extend("x-when" = "engine.write_cache_pages != 0 and engine.flush = writes", "x-moves" = "reads and writes: whether a flush writes the DRAM of the controller out"))]
+    /// Whether the RAM of the write cache, or of buffered and hashed writes, survives a power cut,
+    /// by capacitors (PLP). If not, a flush waits for the programs of its pages, and a write with
+    /// FUA for its own. For example `true` for most data-centre drives.
+    #[schemars(extend("x-when" = "engine.write_cache_pages != 0 or engine.write_completes = buffered|hashed", "x-moves" = "reads and writes: whether a flush writes the DRAM of the controller out"))]
     pub write_cache_protected: bool,
     /// Operations that a read may suspend: `none`, `erase` or `program-erase` (Wu and He, FAST
     /// '12).
@@ -287,7 +299,7 @@ impl Default for EngineConfig {
             concurrency: Concurrency::Die,
             load: LoadMeasure::QueueLength,
             write_completes: WriteCompletes::Programmed,
-            write_buffer_pages: 0,
+            write_buffer_pages: 4096,
             flush: Flush::Writes,
             reads_before_write: 0,
             reads_before_urgent: false,
@@ -323,9 +335,14 @@ impl EngineConfig {
         (self.hash_us * 1000.0).round() as u64
     }
 
-    /// Time of DRAM and link for a page of the write cache.
+    /// Time of DRAM and link for a page that RAM takes.
     pub fn write_cache_ns(&self) -> u64 {
         (self.write_cache_us * 1000.0).round() as u64
+    }
+
+    /// Whether a write may be answered while RAM has its page: by a write cache, or by the rule of completion.
+    pub fn answers_from_ram(&self) -> bool {
+        self.write_cache_pages > 0 || self.write_completes.is_in_ram()
     }
 
     /// Idle time that background jobs wait for.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ConfigError;
 use crate::registry::{system_names, system_toml};
+use crate::resolve::LISTED;
 
 /// One file, or one preset.
 #[derive(Debug, Clone)]
@@ -104,10 +105,14 @@ impl DeviceFile {
             controllers.push((layer.place.clone(), tables));
         }
         let keys = Keys::new(&schema["properties"]["nand"], "`flashtwin devices rr-ssd` shows every key");
+        let all = Keys::new(schema, LISTED);
         let check = |layers: &[Layer]| -> Result<Map<String, Value>, ConfigError> {
             let mut nand = Map::new();
             layers.iter().for_each(|layer| merge(&mut nand, layer.given.clone()));
-            let _: NandConfig = from_tree(nand.clone(), &keys)?;
+            let read: NandConfig = from_tree(nand.clone(), &keys)?;
+            if let Some(key) = read.undetermined.iter().find(|key| !all.contains(key)) {
+                return Err(ConfigError(format!("undetermined: {}", all.unknown(key))));
+            }
             Ok(nand)
         };
         let nand = check(&layers).map_err(|error| blamed(&layers, error, |some| check(some).map(|_| ())))?;

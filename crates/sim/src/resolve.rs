@@ -88,7 +88,7 @@ impl Resolved {
     }
 }
 
-const LISTED: &str = "`flashtwin systems NAME` lists every key";
+pub(crate) const LISTED: &str = "`flashtwin systems NAME` lists every key";
 const NOT_SET: [&str; 2] = ["name", "description"];
 
 /// Resolves a system (a preset's name, or a path to a TOML file) with settings. A setting's
@@ -135,7 +135,9 @@ impl Sources {
         for (key, value) in settings {
             set(&mut tree, key, value.clone());
         }
-        check(from_tree(tree, &self.keys)?)
+        let mut config: Config = from_tree(tree, &self.keys)?;
+        config.nand.undetermined.retain(|key| !settings.iter().any(|(set, _)| set == key));
+        check(config)
     }
 
     /// The defaults, then the files. Where a device is named, its controller's keys replace those of the files before.
@@ -322,14 +324,17 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
     if !(dirty > 0.0 && dirty <= 1.0) {
         return Err(wrong("engine.write_cache_dirty", dirty, "a share above 0, up to 1"));
     }
-    let early = match engine.write_completes {
-        WriteCompletes::Hashed => Some("\"hashed\""),
-        WriteCompletes::Buffered => Some("\"buffered\""),
-        WriteCompletes::Programmed | WriteCompletes::Transferred => None,
-    };
-    if let Some(rule) = early.filter(|_| engine.write_cache_pages > 0) {
+    if engine.write_completes.is_in_ram() && engine.write_cache_pages > 0 {
+        let rule =
+            if engine.write_completes == WriteCompletes::Hashed { "\"hashed\"" } else { "\"buffered\"" };
         let cure = "\"programmed\" or \"transferred\" with a write cache (or engine.write_cache_pages = 0)";
         return Err(wrong("engine.write_completes", rule, cure));
+    }
+    let is_free = engine.write_cache_ns() == 0 && engine.controller_ns() == 0 && link == 0.0;
+    if engine.answers_from_ram() && is_free {
+        let cure = "the time of DRAM and link for a page, as no write is free (or set engine.controller_us, which is 0 \
+            as well)";
+        return Err(wrong("engine.write_cache_us", engine.write_cache_us, cure));
     }
     if engine.multi_plane != MultiPlane::None {
         if engine.concurrency == Concurrency::Plane {
@@ -350,8 +355,7 @@ fn check_units(config: &Config) -> Result<(), ConfigError> {
     if pages == 1 {
         return Ok(());
     }
-    let early = matches!(engine.write_completes, WriteCompletes::Hashed | WriteCompletes::Buffered);
-    let cure = if !early && engine.write_cache_pages == 0 {
+    let cure = if !engine.answers_from_ram() {
         "1 where a write is complete with its program, as units would never fill (or engine.write_completes = \"buffered\" \
          or \"hashed\", or a write cache: engine.write_cache_pages)"
     } else if !engine.buffer_reads {
@@ -398,6 +402,14 @@ pub(crate) mod tests {
         assert_eq!(with(&[("speed", "0")]).unwrap_err(), "replay.speed is 0: expected a number above 0");
         assert!(with(&[("speed", "inf")]).is_err() && with(&[("speed", "1e-9")]).is_ok());
         assert!(with(&[("write_completes", "buffered")]).is_ok());
+        for ram in
+            [("write_completes", "buffered"), ("write_completes", "hashed"), ("write_cache_pages", "8")]
+        {
+            let free =
+                |controller_us| with(&[ram, ("write_cache_us", "0"), ("controller_us", controller_us)]);
+            assert!(free("0").unwrap_err().contains("engine.write_cache_us is 0: expected the time of DRAM"));
+            assert!(free("0.001").is_ok(), "{ram:?}");
+        }
         for rule in ["hashed", "buffered"] {
             let error = with(&[("write_completes", rule), ("write_cache_pages", "1")]).unwrap_err();
             assert!(error.contains(rule) && error.contains("with a write cache"), "{error}");
@@ -427,6 +439,11 @@ pub(crate) mod tests {
         assert_eq!(with(tables, &[("engine.suspend_us", "7")]).unwrap().engine.suspend_us, 7.0);
         let refused = |tables: &str| with(tables, &[]).unwrap_err();
         assert!(refused("[engine]\nsuspend_uz = 3").contains("suspend_us"));
+        let undetermined = "undetermined = [\"engine.suspend\", \"nand.channels\"]\n";
+        let left = |sets: &[(&str, &str)]| with(undetermined, sets).unwrap().nand.undetermined;
+        assert_eq!(left(&[]), ["engine.suspend", "nand.channels"]);
+        assert_eq!(left(&[("nand.channels", "4")]), ["engine.suspend"], "set by oneself");
+        assert!(refused("undetermined = [\"engine.suspent\"]\n").contains("did you mean 'engine.suspend'?"));
         let design = refused("[ftl.replication]\npolicy = \"none\"");
         assert!(design.contains("ftl.replication.policy is a part of a design"), "{design}");
         std::fs::remove_dir_all(&folder).unwrap();

@@ -241,7 +241,7 @@ def _answered_early(case: Case) -> Steps:
     if case.base["pages_hashed"] and (room or (waits and not cache)):
         places = 4 * room or caching.PAGES
         words = f"writes that complete when hashed, with protected RAM for {places:,} pages"
-        sets: Sets = {"engine.write_completes": "hashed", "engine.write_buffer_pages": places}
+        sets: Sets = {"engine.write_completes": "hashed", "engine.write_buffer_pages": places, caching.PROTECTED: True}
         yield WhatIf(words, sets, f"{_memory(case, places - room)} of power-protected RAM")
 
 

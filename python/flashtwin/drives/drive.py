@@ -46,7 +46,11 @@ class FittedDrive:
     @property
     def toml(self) -> str:
         """The device file: each key with its interval and the experiment that tells it."""
-        lines = [f"# {self.name}, fitted to measurements.", f"source = {literal(self.source)}"]
+        lines = [
+            f"# {self.name}, fitted to measurements.",
+            f"source = {literal(f'Fitted on {self.fitted_on}.')}",
+            f"undetermined = {literal([one.key for one in self._keys() if not one.is_measured])}",
+        ]
         tables: dict[str, list[Estimate]] = {"nand": []}
         for one in self._keys():
             tables.setdefault(one.key.rpartition(".")[0], []).append(one)
@@ -62,12 +66,6 @@ class FittedDrive:
     def system(self) -> System:
         """A conventional SSD on this drive, under its name."""
         return replace(conventional(self.estimates), name=self.name)
-
-    @property
-    def source(self) -> str:
-        """Where the numbers come from, as a device says it."""
-        unknown = [one.key for one in self._keys() if not one.is_measured]
-        return f"Fitted on {self.fitted_on}. Not determined by that: {', '.join(unknown) or 'nothing'}."
 
     def _keys(self) -> Iterator[Estimate]:
         return (one for one in self.estimates if "." in one.key)

@@ -135,8 +135,10 @@ def controller(measured: Measurements) -> list[Estimate]:
     return [
         Estimate("engine.controller_us", time_us, "us", min(below, default=None), max(below, default=None), source,
                  known),
-        Estimate("engine.write_completes", "hashed", source=usual, is_measured=False),
+        Estimate("engine.write_completes", "buffered", source=usual, is_measured=False),
         Estimate("engine.write_buffer_pages", BUFFER_PAGES, source=usual, is_measured=False),
+        Estimate("engine.write_cache_us", 0.0, "us", source="part of controller_us", is_measured=known),
+        Estimate("engine.write_cache_protected", value=True, source=usual, is_measured=False),
         Estimate("engine.buffer_reads", value=True, source=usual, is_measured=False),
         # That RAM is all the cache there is, and the planes of a die are one plane.
         Estimate("engine.write_cache_pages", 0, source=usual, is_measured=False),

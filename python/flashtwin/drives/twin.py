@@ -92,7 +92,8 @@ def saturated_per_s(drive: System, fill_gib: float, space_gib: float, *, seed: i
     writes = _closed(drive, "W", round(REQUESTS / (1.0 - _WARM_SATURATED)), _IN_FLIGHT, fill, seed)
     median_ns = float(np.median(writes.response_ns))
     # A drive that has nobody wait is not saturated, however many requests are under way.
-    if median_ns <= _NO_WAIT * float(drive.config["engine"]["controller_us"]) * 1e3:
+    engine = drive.config["engine"]
+    if median_ns <= _NO_WAIT * (float(engine["controller_us"]) + float(engine["write_cache_us"])) * 1e3:
         raise DriveError(
             f"{drive.name}: writes are complete in RAM without end, so nothing saturates the drive; set how much RAM it"
             " has: engine.write_buffer_pages = 4096"

@@ -19,6 +19,9 @@ from flashtwin.results.documents import json_object
 from flashtwin.results.keys import K, ignored_because, whole_key
 from flashtwin.settings import Value, merged, texts
 
+#: When a drive answers a write: its page is programmed, hashed (RR-SSD paper, III.A), or in RAM.
+ACKNOWLEDGEMENTS = ("programmed", "hashed", "buffered")
+
 
 def systems() -> list[str]:
     """Names of the systems that come with flashtwin.
@@ -210,6 +213,23 @@ def resolve_text(name: str, sets: Sequence[tuple[str, str]]) -> System:
     """Like `system`, with values as text: TOML literals or bare words, as `--set` takes them."""
     resolved = _core.resolve(name, list(sets))
     return System(str(json_object(resolved.json)["name"]), resolved, (name, tuple(sets)))
+
+
+def refusal(system: System, sets: Mapping[str, Value]) -> str:
+    """Why a system cannot have these keys, in the core's words; empty where it can. Keys are whole dotted ones.
+
+    For example `programmed` on a drive that programs 48 pages at once, or a write cache over `buffered`.
+    """
+    try:
+        system.with_sets(sets)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def acknowledgements(system: System) -> list[str]:
+    """The values of `engine.write_completes` that the drive of a system may have, of `ACKNOWLEDGEMENTS`."""
+    return [one for one in ACKNOWLEDGEMENTS if not refusal(system, {K.engine.write_completes: one})]
 
 
 def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:

@@ -6,6 +6,7 @@ The core declares both beside the keys and the policies (`x-when`, `x-moves`, `x
     KEYS["engine.hash_us"].when              # 'deduplicates'
     matters("engine.hash_us", config)        # whether another value can change what happens
     traits(config)                           # {'deduplicates', 'looks-at-contents', ...}
+    undetermined(config)                     # ('engine.write_completes', ...)
     K.engine.hash_us                         # 'engine.hash_us'
 """
 
@@ -95,6 +96,11 @@ def value_words(key: str, value: Any) -> str:
         node = node.get("properties", {}).get(part, {})
     words = next((one.get("description", "") for one in node.get("oneOf", ()) if one.get("const") == value), "")
     return " ".join(words.split()).partition(". ")[0].rstrip(".")
+
+
+def undetermined(config: Config) -> tuple[str, ...]:
+    """Keys that the drive's file calls undetermined and that nobody has set: another value fits the drive as well."""
+    return tuple(config["nand"].get("undetermined", ()))
 
 
 def traits(config: Config) -> frozenset[str]:

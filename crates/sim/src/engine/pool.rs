@@ -34,12 +34,6 @@ impl<T: Slot> Pool<T> {
         slot
     }
 
-    /// The slot that the next insertion takes.
-    #[inline]
-    pub(crate) fn next_slot(&self) -> u32 {
-        if self.free == NONE { self.slots.len() as u32 } else { self.free }
-    }
-
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         prefetch(&self.slots, slot as usize);

@@ -12,7 +12,7 @@ use flashtwin_ftl::{
 };
 use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
 use flashtwin_sim::engine::{Arrivals, Arrived, Charge, Completed, Engine, EngineCounts, Ledger, Observer};
-use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
+use flashtwin_sim::{EngineConfig, Resolved, RunResult, WriteCompletes, resolve, run};
 use flashtwin_trace::{
     ContentSource, FirstAccess, NO_CONTENT, Op, Outline, PageColumns, PageQuality, PageTrace, Trace,
     TraceBuilder, marks,
@@ -50,6 +50,7 @@ pub(crate) fn nand(levels: Levels) -> NandConfig {
         levels;
     NandConfig {
         source: "round numbers".into(),
+        undetermined: Vec::new(),
         channels,
         chips_per_channel,
         dies_per_chip,
@@ -71,6 +72,9 @@ pub(crate) fn nand(levels: Levels) -> NandConfig {
         pe_cycles: 3000,
     }
 }
+
+/// Rules by which RAM answers writes.
+pub(crate) const IN_RAM: [WriteCompletes; 2] = [WriteCompletes::Hashed, WriteCompletes::Buffered];
 
 /// One chip: a single unit behind a single channel.
 pub(crate) const ONE: Levels = [1, 1, 1, 1, 32, 8];
@@ -380,6 +384,14 @@ impl Bench {
     pub(crate) fn cached(pages: u32) -> Self {
         Self::new(ONE)
             .with(|bench| (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0))
+    }
+
+    /// With RAM for so many pages, volatile, that answers writes by a rule in 9 us.
+    pub(crate) fn in_ram(levels: Levels, rule: WriteCompletes, places: u32) -> Self {
+        Self::new(levels).with(|bench| {
+            (bench.engine.write_completes, bench.engine.write_buffer_pages) = (rule, places);
+            (bench.engine.write_cache_us, bench.footprint) = (9.0, 1_000);
+        })
     }
 
     pub(crate) fn deduplicating(mut self) -> Self {

@@ -1,7 +1,7 @@
 //! Random settings and traces: extremes, usual values, thresholds. A value listed twice is drawn twice as often.
 
 use flashtwin_ftl::Rng;
-use flashtwin_sim::{Arbitration, Config, MultiPlane, Resolved, WriteCompletes};
+use flashtwin_sim::{Arbitration, Config, MultiPlane, Resolved};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
 
 use crate::bench::pick;
@@ -87,8 +87,7 @@ pub(crate) fn of_flushes(count: u32) -> Trace {
 /// parity.
 pub(crate) fn random_units(rng: &mut Rng, config: &mut Config) {
     let (engine, pages) = (&config.engine, config.nand.pages_per_block);
-    let early = matches!(engine.write_completes, WriteCompletes::Hashed | WriteCompletes::Buffered);
-    let waits_for_units = !early && engine.write_cache_pages == 0 || !engine.buffer_reads;
+    let waits_for_units = !engine.answers_from_ram() || !engine.buffer_reads;
     if !waits_for_units && engine.multi_plane == MultiPlane::None && rng.below(3) > 0 {
         let divisors =
             |whole: u32| (1..=whole).filter(move |&part| whole.is_multiple_of(part)).collect::<Vec<_>>();

@@ -8,8 +8,8 @@ use flashtwin_sim::{Flush, WriteCompletes};
 use flashtwin_trace::Op;
 
 use crate::bench::{
-    Ask, Bench, COMMAND, ONE, PROGRAM, READ_ALL, TRANSFER, WRITE_ALL, flush, ledger, pick, preset, read,
-    trim, write, write_durable, write_part,
+    Ask, Bench, COMMAND, IN_RAM, ONE, PROGRAM, READ_ALL, TRANSFER, WRITE_ALL, flush, ledger, pick, preset,
+    read, trim, write, write_durable, write_part,
 };
 
 const FOUR: [u32; 6] = [4, 1, 1, 1, 32, 8];
@@ -106,8 +106,63 @@ fn a_page_in_the_register_is_not_safe_yet() {
     let outcome = complete(WriteCompletes::Transferred).serve(&[write(0, 0, 0), flush(50_000)]);
     assert_eq!(outcome.log.response_times(), [COMMAND + TRANSFER]);
     assert_eq!(outcome.log.flushes, [waited(WRITE_ALL - 50_000)]);
-    let outcome = complete(WriteCompletes::Buffered).serve(&[write(0, 0, 0), flush(0), flush(50_000)]);
-    assert_eq!((outcome.log.response_times(), outcome.log.flushes), (vec![0], vec![waited(0); 2]));
+}
+
+fn in_ram(rule: WriteCompletes, is_protected: bool) -> Bench {
+    Bench::in_ram(ONE, rule, 0).with(|bench| bench.engine.write_cache_protected = is_protected)
+}
+
+#[test]
+fn a_flush_waits_for_programs_behind_volatile_ram_only() {
+    // Two writes, a flush that covers both, a third write, and a flush when all is programmed.
+    let asks = [write(0, 0, 0), write(0, 1, 1), flush(50_000), write(60_000, 2, 2), flush(900_000)];
+    for rule in IN_RAM {
+        let outcome = in_ram(rule, false).serve(&asks);
+        assert_eq!(outcome.starts(), [0, WRITE_ALL, 2 * WRITE_ALL], "{rule:?}");
+        assert_eq!(outcome.log.response_times(), [9_000; 3], "{rule:?}");
+        assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL - 50_000), waited(0)], "{rule:?}");
+        let outcome = in_ram(rule, true).serve(&asks);
+        assert_eq!(outcome.log.flushes, [waited(0); 2], "{rule:?}");
+        // A host sends its flush behind the answers. An earlier one waits for them.
+        let outcome = in_ram(rule, true).serve(&[write(0, 0, 0), flush(2_000)]);
+        assert_eq!(outcome.log.flushes, [waited(7_000)], "{rule:?}");
+        let at_once = in_ram(rule, false).with(|bench| bench.engine.flush = Flush::None).serve(&asks);
+        assert_eq!(at_once.log.flushes, [waited(0); 2], "{rule:?}");
+    }
+}
+
+#[test]
+fn a_flush_covers_pages_that_wait_for_a_place() {
+    for (is_protected, until) in [(true, WRITE_ALL), (false, 2 * WRITE_ALL)] {
+        let bench = in_ram(WriteCompletes::Buffered, is_protected);
+        let bench = bench.with(|bench| bench.engine.write_buffer_pages = 1);
+        let outcome = bench.serve(&[write(0, 0, 0), write(0, 1, 1), flush(1_000)]);
+        assert_eq!(outcome.log.response_times(), [9_000, WRITE_ALL]);
+        assert_eq!(outcome.log.flushes, [waited(until - 1_000)], "{is_protected}");
+    }
+}
+
+#[test]
+fn durable_write_bypasses_volatile_ram_and_takes_no_place() {
+    let durable = ledger(&[(Charge::Transfer, COMMAND + TRANSFER), (Charge::Flash, PROGRAM)]);
+    for rule in IN_RAM {
+        let full =
+            |is_protected| in_ram(rule, is_protected).with(|bench| bench.engine.write_buffer_pages = 1);
+        let outcome = full(false).serve(&[write_durable(0, 0, 0), write(400_000, 1, 1)]);
+        assert_eq!(outcome.log.responses[0], durable, "{rule:?}");
+        assert_eq!(outcome.log.response_times()[1], 9_000, "{rule:?}");
+        // Behind another page it waits for two programs, and the third write for a place.
+        let asks = [write(0, 0, 0), write_durable(0, 1, 1), write(0, 2, 2)];
+        let outcome = full(false).serve(&asks);
+        assert_eq!(outcome.log.response_times(), [9_000, WRITE_ALL, 2 * WRITE_ALL], "{rule:?}");
+        let outcome = full(true).serve(&asks);
+        assert_eq!(outcome.log.response_times(), [9_000, WRITE_ALL, 2 * WRITE_ALL], "{rule:?}");
+        assert_eq!(
+            outcome.log.responses[1],
+            ledger(&[(Charge::CachePlace, WRITE_ALL)]),
+            "protected: a place"
+        );
+    }
 }
 
 #[test]
@@ -115,6 +170,7 @@ fn a_page_with_a_place_in_protected_ram_is_safe() {
     let bench = Bench::new(ONE).deduplicating().with(|bench| {
         bench.engine.write_completes = WriteCompletes::Hashed;
         (bench.engine.hash_us, bench.engine.hash_lanes, bench.engine.write_buffer_pages) = (12.0, 0, 1);
+        bench.engine.write_cache_protected = true;
     });
     let outcome =
         bench.serve(&[write(0, 0, 0), flush(0), write(0, 1, 1), flush(0), write(0, 2, 2), flush(0)]);
@@ -195,10 +251,9 @@ fn a_durable_write_is_answered_when_it_is_on_flash() {
     let outcome = bench.serve(&[write(0, 0, 0), write_durable(0, 1, 1), flush(0)]);
     assert_eq!(outcome.log.response_times(), [COMMAND + TRANSFER, 2 * WRITE_ALL]);
     assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL)]);
-    for completes in [WriteCompletes::Programmed, WriteCompletes::Buffered] {
-        let bench = Bench::new(ONE).with(|bench| bench.engine.write_completes = completes);
+    for bench in [Bench::new(ONE), in_ram(WriteCompletes::Buffered, true)] {
         let times = |asks: &[Ask]| bench.serve(asks).log.response_times();
-        assert_eq!(times(&[write_durable(0, 0, 0)]), times(&[write(0, 0, 0)]), "{completes:?}");
+        assert_eq!(times(&[write_durable(0, 0, 0)]), times(&[write(0, 0, 0)]));
     }
 }
 

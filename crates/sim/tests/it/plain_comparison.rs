@@ -17,6 +17,13 @@ use crate::plain_drive::{Drive, NEVER};
 use crate::plain_parts::{Counts, Rules, System};
 use crate::relations::{Shape, UNIQUE, trace_at};
 
+const COMPLETES: [WriteCompletes; 4] = [
+    WriteCompletes::Programmed,
+    WriteCompletes::Transferred,
+    WriteCompletes::Hashed,
+    WriteCompletes::Buffered,
+];
+
 /// A drive to begin with: two planes a die most often, with times that seldom coincide or often do.
 fn device(rng: &mut Rng) -> NandConfig {
     let planes = pick(rng, &[1, 2, 2, 2]);
@@ -37,7 +44,6 @@ fn order(rng: &mut Rng) -> String {
 
 fn rules(rng: &mut Rng, order: String, resolved: &Resolved) -> Rules {
     let device = &resolved.config.nand;
-    let completes = [WriteCompletes::Programmed, WriteCompletes::Transferred, WriteCompletes::Hashed];
     Rules {
         system: System::Conventional,
         hash_ns: 0,
@@ -60,10 +66,21 @@ fn rules(rng: &mut Rng, order: String, resolved: &Resolved) -> Rules {
         idle_blocks: None,
         idle_valid_pages: 0,
         idle_ns: pick(rng, &[0, 1_000_000, 100_000]),
-        write_completes: pick(rng, &completes),
+        write_completes: pick(rng, &COMPLETES),
         write_buffer_pages: pick(rng, &[0, 3, 40]),
         reads_before_write: pick(rng, &[0, 0, 1, 4]),
+        ram_ns: pick(rng, &[9_000, 9_000, 40_001]),
+        is_protected: rng.below(2) == 0,
     }
+}
+
+/// When a write is answered, as the rules have it.
+fn answer_by(rules: &Rules, resolved: &mut Resolved) {
+    let engine = &mut resolved.config.engine;
+    engine.write_completes = rules.write_completes;
+    engine.write_buffer_pages = rules.write_buffer_pages as u32;
+    engine.write_cache_us = rules.ram_ns as f64 / 1000.0;
+    engine.write_cache_protected = rules.is_protected;
 }
 
 /// The rules of a drive. Shares of blocks are whole percent, so that the plain drive rounds without floats.
@@ -93,8 +110,8 @@ fn drawn(rng: &mut Rng, device: NandConfig) -> (Rules, Resolved) {
     ftl.gc.idle = if rules.idle_blocks.is_some() { IdlePolicy::Reserve } else { IdlePolicy::None };
     engine.concurrency = rules.concurrency;
     engine.idle_us = rules.idle_ns as f64 / 1000.0;
-    (engine.write_completes, engine.reads_before_write) = (rules.write_completes, rules.reads_before_write);
-    engine.write_buffer_pages = rules.write_buffer_pages as u32;
+    engine.reads_before_write = rules.reads_before_write;
+    answer_by(&rules, &mut resolved);
     (rules, resolved)
 }
 
@@ -247,12 +264,18 @@ fn skewed_writes_on_two_planes_match_the_plain_drive() {
 fn content_trace(rng: &mut Rng) -> Trace {
     let (read_percent, contents) = (30 + rng.below(60), 10 + rng.below(300));
     let whole = Shape { trim_percent: 0, partial_percent: 0, ..UNIQUE };
-    let shape = Shape { read_percent, contents, requests: 2_500, flush_percent: 12, ..whole };
+    let shape =
+        Shape { read_percent, contents, requests: 2_500, flush_percent: 12, durable_percent: 10, ..whole };
     let (pages, mean_ns) = (20 + rng.below(200), pick(rng, &[8_000, 30_000, 90_000]));
     trace_at(rng, pages, &shape, mean_ns)
 }
 
-fn without_collection(system: System, least_loaded: bool, hash_lanes: usize) -> (Rules, Resolved) {
+fn without_collection(
+    rng: &mut Rng,
+    system: System,
+    least_loaded: bool,
+    hash_lanes: usize,
+) -> (Rules, Resolved) {
     let name = match system {
         System::Conventional => "conventional",
         System::CaSsd => "ca-ssd",
@@ -280,11 +303,10 @@ fn without_collection(system: System, least_loaded: bool, hash_lanes: usize) -> 
         concurrency: Concurrency::Chip,
         dynamic_allocation: true,
         least_loaded,
-        write_completes: WriteCompletes::Programmed,
-        write_buffer_pages: 0,
         reads_before_write: 0,
-        ..rules(&mut Rng::stream(0, "unused"), order, &resolved)
+        ..rules(rng, order, &resolved)
     };
+    answer_by(&rules, &mut resolved);
     (rules, resolved)
 }
 
@@ -299,7 +321,7 @@ fn systems_that_look_at_contents_match_the_plain_drive() {
         for (least_loaded, system) in
             [false, true].into_iter().flat_map(|rule| systems.map(|system| (rule, system)))
         {
-            let (rules, resolved) = without_collection(system, least_loaded, lanes);
+            let (rules, resolved) = without_collection(&mut rng, system, least_loaded, lanes);
             let mut plain = Drive::new(&rules, pages.outline.pages() as usize);
             plain.serve(&pages);
             compare(seed, &resolved, &pages, &plain);

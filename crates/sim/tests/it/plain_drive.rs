@@ -2,14 +2,14 @@
 //! greedy collection in steps and in idle time, units that serve one operation at a time, channels. It searches lists
 //! from end to end where the engine keeps tables, and it is short enough to be read in one go.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use flashtwin_sim::WriteCompletes;
 use flashtwin_trace::{Op, PageTrace};
 
 use crate::plain_parts::{
-    Block, COUNTED, Channel, Counts, HashedWrite, Kind, Operation, PageAddress, Plane, Rules, Stored, System,
-    Unit,
+    Block, COUNTED, Channel, Counts, HashedWrite, Kind, Operation, PageAddress, Plane, Queue, Rules, Stored,
+    System, Unit, WrittenPage,
 };
 
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -35,10 +35,12 @@ pub(crate) struct Drive {
     last_arrival: u64,
     arrivals: Vec<u64>,
     pages_left: Vec<usize>,
-    writing: BTreeSet<usize>,
-    flushing: Vec<(usize, BTreeSet<usize>)>,
-    buffered: Vec<PageAddress>,
-    waiting: VecDeque<(PageAddress, usize)>,
+    is_durable: Vec<bool>,
+    /// When a power cut no longer takes anything of a request.
+    safe: Vec<u64>,
+    written: Vec<WrittenPage>,
+    places_taken: usize,
+    waiting: VecDeque<usize>,
     pub(crate) counts: Counts,
     /// Of each request, trims aside.
     pub(crate) responses: Vec<Option<u64>>,
@@ -64,9 +66,10 @@ impl Drive {
             last_arrival: 0,
             arrivals: Vec::new(),
             pages_left: Vec::new(),
-            writing: BTreeSet::new(),
-            flushing: Vec::new(),
-            buffered: Vec::new(),
+            is_durable: Vec::new(),
+            safe: Vec::new(),
+            written: Vec::new(),
+            places_taken: 0,
             waiting: VecDeque::new(),
             counts: COUNTED.map(|figure| (figure, 0)).into(),
             responses: Vec::new(),
@@ -92,11 +95,8 @@ impl Drive {
             let op = columns.op[request];
             self.responses.push(if op == Op::Trim { None } else { Some(0) });
             self.pages_left.push(columns.page_ops_of(request).len());
-            match op {
-                Op::Write => assert!(self.writing.insert(request)),
-                Op::Flush => self.flushing.push((request, self.writing.clone())),
-                Op::Read | Op::Trim => {}
-            }
+            self.is_durable.push(trace.window().is_durable(request));
+            self.safe.push(now);
             for at in columns.page_ops_of(request) {
                 let lpn = columns.lpn[at] as usize;
                 match op {
@@ -106,9 +106,9 @@ impl Drive {
                     Op::Flush => unreachable!("a flush has no pages"),
                 }
             }
-            self.answer_flushes(now);
         }
         self.until(NEVER - 1);
+        self.answer_flushes(&columns.op);
         assert!(self.units.iter().all(Unit::is_idle), "something waits for ever");
     }
 
@@ -135,8 +135,8 @@ impl Drive {
             }
             self.now = due.min(hashed);
             if hashed <= due {
-                let HashedWrite { lpn, content, request, reads, .. } = self.hashing.pop_front().unwrap();
-                let data = self.write(lpn, content, request);
+                let HashedWrite { lpn, content, page, reads, .. } = self.hashing.pop_front().unwrap();
+                let data = self.write(lpn, content, page);
                 self.stored[data].reads += reads;
                 continue;
             }
@@ -185,16 +185,21 @@ impl Drive {
     }
 
     fn arrive(&mut self, lpn: usize, content: u32, request: usize) {
+        let page = self.written.len();
+        self.written.push(WrittenPage { request, has_place: false, is_answered: false });
+        if self.rules.write_completes == WriteCompletes::Buffered {
+            self.ask_for_place(page);
+        }
         if self.rules.system == System::Conventional {
-            self.write(lpn, content, request);
+            self.write(lpn, content, page);
             return;
         }
         let lane = self.lanes.iter_mut().min().unwrap();
         *lane = (*lane).max(self.now) + self.rules.hash_ns;
-        self.hashing.push_back(HashedWrite { ready: *lane, lpn, content, request, reads: 0 });
+        self.hashing.push_back(HashedWrite { ready: *lane, lpn, content, page, reads: 0 });
     }
 
-    fn write(&mut self, lpn: usize, content: u32, request: usize) -> usize {
+    fn write(&mut self, lpn: usize, content: u32, page: usize) -> usize {
         let known = |data: &Stored| data.references > 0 && data.content == content;
         if self.rules.system != System::Conventional
             && let Some(found) = self.stored.iter().position(known)
@@ -202,7 +207,7 @@ impl Drive {
             self.stored[found].references += 1;
             self.forget(lpn);
             self.data_of[lpn] = Some(found);
-            self.page_done(request, self.now);
+            self.needs_no_place(page);
             return found;
         }
         let plane = self.allocate(lpn);
@@ -216,13 +221,15 @@ impl Drive {
         self.stored.push(Stored { home, copies: Vec::new(), references: 1, reads: 0, content });
         self.forget(lpn);
         self.data_of[lpn] = Some(data);
-        self.buffer(home, request);
+        if self.rules.write_completes == WriteCompletes::Hashed {
+            self.ask_for_place(page);
+        }
         self.planes[plane].collects |= self.planes[plane].free() <= self.rules.start_blocks;
         if self.planes[plane].collects {
             self.collect(plane, self.rules.step_pages, false, &mut own);
         }
         // Operations that the page set off are queued behind it.
-        self.order(Operation::of_host(Kind::Program, home, request));
+        self.order(Operation::of_host(Kind::Program, home, page));
         own.into_iter().for_each(|operation| self.order(operation));
         data
     }
@@ -398,34 +405,40 @@ impl Drive {
         own.into_iter().for_each(|operation| self.order(operation));
     }
 
-    // ---- Power-protected RAM ----
+    // ---- RAM for writes ----
 
-    fn buffer(&mut self, place: PageAddress, request: usize) {
-        if self.rules.write_completes != WriteCompletes::Hashed {
+    fn ask_for_place(&mut self, page: usize) {
+        let Rules { write_buffer_pages: places, is_protected, .. } = self.rules;
+        if self.is_durable[self.written[page].request] && !is_protected {
             return;
         }
-        if self.rules.write_buffer_pages == 0 {
-            self.page_done(request, self.now);
-        } else if self.buffered.len() < self.rules.write_buffer_pages {
-            self.buffered.push(place);
-            self.page_done(request, self.now);
-        } else {
-            self.waiting.push_back((place, request));
+        if places > 0 && self.places_taken == places {
+            return self.waiting.push_back(page);
         }
+        self.places_taken += 1;
+        self.written[page].has_place = true;
+        self.answer(page, self.now);
     }
 
-    /// A page of the host's is programmed: its place, if it has one, is the next one's.
-    fn unbuffer(&mut self, place: PageAddress, request: usize) {
-        let places = self.buffered.len();
-        self.buffered.retain(|&other| other != place);
-        if self.buffered.len() < places {
-            if let Some((next, request)) = self.waiting.pop_front() {
-                self.buffered.push(next);
-                self.page_done(request, self.now);
+    /// A page of the host's is programmed, or a duplicate: its place, if it has one, is the next one's.
+    fn needs_no_place(&mut self, page: usize) {
+        let request = self.written[page].request;
+        if !(self.rules.answers_from_ram() && self.rules.is_protected) {
+            self.safe[request] = self.safe[request].max(self.now);
+        }
+        self.waiting.retain(|&other| other != page);
+        if std::mem::take(&mut self.written[page].has_place) {
+            self.places_taken -= 1;
+            if let Some(next) = self.waiting.pop_front() {
+                self.ask_for_place(next);
             }
-        } else if self.rules.write_buffer_pages > 0 {
-            self.waiting.retain(|&(other, _)| other != place);
-            self.page_done(request, self.now);
+        }
+        self.answer(page, self.now);
+    }
+
+    fn answer(&mut self, page: usize, at: u64) {
+        if !std::mem::replace(&mut self.written[page].is_answered, true) {
+            self.page_done(self.written[page].request, at);
         }
     }
 
@@ -433,21 +446,22 @@ impl Drive {
         let response = self.responses[request].as_mut().unwrap();
         *response = (*response).max(at - self.arrivals[request]);
         self.pages_left[request] -= 1;
-        if self.pages_left[request] == 0 {
-            self.writing.remove(&request);
-            self.flushing.iter_mut().for_each(|(_, writes)| _ = writes.remove(&request));
-            self.answer_flushes(at);
-        }
     }
 
-    fn answer_flushes(&mut self, now: u64) {
-        let Self { flushing, responses, arrivals, .. } = self;
-        flushing.retain(|(flush, writes)| {
-            if writes.is_empty() {
-                responses[*flush] = Some(now - arrivals[*flush]);
+    /// Writes take the time of RAM at least. A flush waits until all writes before it are answered and safe.
+    fn answer_flushes(&mut self, ops: &[Op]) {
+        assert!(self.pages_left.iter().zip(ops).all(|(&left, &op)| left == 0 || op == Op::Trim));
+        let mut safe = 0;
+        for (request, op) in ops.iter().enumerate() {
+            let (arrival, response) = (self.arrivals[request], &mut self.responses[request]);
+            if *op == Op::Write {
+                let least = if self.rules.answers_from_ram() { self.rules.ram_ns } else { 0 };
+                *response = (*response).max(Some(least));
+                safe = safe.max(self.safe[request]).max(arrival + response.unwrap());
+            } else if *op == Op::Flush {
+                *response = Some(safe.max(arrival) - arrival);
             }
-            !writes.is_empty()
-        });
+        }
     }
 
     // ---- When it happens ----
@@ -545,10 +559,11 @@ impl Drive {
         };
         state.due = Some(due);
         let in_register = due.saturating_sub(self.rules.timing.program_ns);
-        if let (Kind::Program, Some(request), WriteCompletes::Transferred) =
+        if let (Kind::Program, Some(page), WriteCompletes::Transferred) =
             (operation.kind, operation.request, self.rules.write_completes)
+            && !self.is_durable[self.written[page].request]
         {
-            self.page_done(request, in_register);
+            self.answer(page, in_register);
         }
     }
 
@@ -579,22 +594,11 @@ impl Drive {
             Kind::Erase => (block.erased, block.programmed) = (block.erased + 1, 0),
         }
         if let Some(request) = request {
-            match (kind, self.rules.write_completes) {
-                (Kind::Program, WriteCompletes::Transferred) => {}
-                (Kind::Program, WriteCompletes::Hashed) => self.unbuffer(place, request),
-                _ => self.page_done(request, self.now),
+            match kind {
+                Kind::Program => self.needs_no_place(request),
+                Kind::Read | Kind::Erase => self.page_done(request, self.now),
             }
         }
         self.begin(unit);
     }
-}
-
-/// The queue that a unit serves next.
-#[derive(Debug, Clone, Copy)]
-enum Queue {
-    Reads,
-    /// The same, with a program that could start as well.
-    ReadsFirst,
-    Programs,
-    Own,
 }

@@ -46,11 +46,18 @@ pub(crate) struct Rules {
     pub(crate) write_completes: WriteCompletes,
     /// 0: no bound.
     pub(crate) write_buffer_pages: usize,
+    /// The least time of a write that controller RAM answers, and whether the RAM survives a power cut.
+    pub(crate) ram_ns: u64,
+    pub(crate) is_protected: bool,
     /// 0: no limit.
     pub(crate) reads_before_write: u32,
 }
 
 impl Rules {
+    pub(crate) fn answers_from_ram(&self) -> bool {
+        matches!(self.write_completes, WriteCompletes::Hashed | WriteCompletes::Buffered)
+    }
+
     pub(crate) fn planes(&self) -> usize {
         self.levels.iter().product()
     }
@@ -108,11 +115,19 @@ pub(crate) struct Stored {
     pub(crate) content: u32,
 }
 
+/// A page that the host wrote.
+pub(crate) struct WrittenPage {
+    pub(crate) request: usize,
+    pub(crate) has_place: bool,
+    pub(crate) is_answered: bool,
+}
+
 pub(crate) struct HashedWrite {
     pub(crate) ready: u64,
     pub(crate) lpn: usize,
     pub(crate) content: u32,
-    pub(crate) request: usize,
+    /// Its number among the pages written.
+    pub(crate) page: usize,
     pub(crate) reads: usize,
 }
 
@@ -127,6 +142,7 @@ pub(crate) enum Kind {
 pub(crate) struct Operation {
     pub(crate) kind: Kind,
     pub(crate) place: PageAddress,
+    /// Of a read of the host's; of a program its number among the pages written.
     pub(crate) request: Option<usize>,
     pub(crate) urgent: bool,
     pub(crate) in_idle_time: bool,
@@ -199,6 +215,16 @@ impl Unit {
     pub(crate) fn is_idle(&self) -> bool {
         self.serves.is_none() && self.reads.is_empty() && self.programs.is_empty() && self.own.is_empty()
     }
+}
+
+/// The queue that a unit serves next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Queue {
+    Reads,
+    /// The same, with a program that could start as well.
+    ReadsFirst,
+    Programs,
+    Own,
 }
 
 #[derive(Debug, Clone, Copy, Default)]

@@ -41,6 +41,8 @@ pub(crate) struct Shape {
     pub(crate) requests: u32,
     /// Of a hundred requests, those that follow a flush.
     pub(crate) flush_percent: u32,
+    /// Of a hundred requests, those with FUA.
+    pub(crate) durable_percent: u32,
     pub(crate) most_pages: u32,
     /// Of a hundred accesses, those that go to the first tenth of the pages and contents.
     pub(crate) hot_percent: u32,
@@ -57,6 +59,7 @@ pub(crate) const UNIQUE: Shape = Shape {
     contents: 0,
     requests: 600,
     flush_percent: 0,
+    durable_percent: 0,
     most_pages: 6,
     hot_percent: 0,
     together: 0,
@@ -115,6 +118,9 @@ pub(crate) fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u3
             _ => Vec::new(),
         };
         builder.request(now, op, offset, length, &ids);
+        if shape.durable_percent > 0 && rng.below(100) < shape.durable_percent {
+            builder.durable();
+        }
     }
     builder.build().unwrap()
 }

@@ -58,10 +58,14 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
 
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     engine.write_buffer_pages = pick(rng, &[0, 1, 20]);
-    if matches!(engine.write_completes, WriteCompletes::Programmed | WriteCompletes::Transferred) {
-        engine.write_cache_us = pick(rng, &[0.0, 9.0]);
+    engine.write_cache_us = pick(rng, &[0.0, 9.0]);
+    if !engine.answers_from_ram() {
         engine.write_cache_pages = pick(rng, &[0, 1, 5, 40, 10_000]);
         engine.write_cache_dirty = pick(rng, &[0.01, 0.5, 1.0]);
+    }
+    // No drive has free writes.
+    if engine.answers_from_ram() && engine.controller_us == 0.0 {
+        engine.write_cache_us = 9.0;
     }
 }
 

@@ -54,7 +54,7 @@ fn gathered_pages_are_read_from_ram_and_programmed_in_the_end() {
 }
 
 #[test]
-fn volatile_cache_pads_units_for_a_flush_and_for_fua() {
+fn volatile_ram_pads_units_for_a_flush_and_for_fua() {
     let cached = |protected: bool| {
         bench([1, 2, 1, 1, 16, 8]).with(|bench| {
             bench.engine.write_completes = WriteCompletes::Programmed;
@@ -69,6 +69,15 @@ fn volatile_cache_pads_units_for_a_flush_and_for_fua() {
     let outcome = cached(true).serve(&asks);
     assert_eq!(outcome.log.flushes.iter().map(Ledger::total_ns).collect::<Vec<_>>(), [0]);
     assert_eq!(outcome.counts.flash_ops, [0, 2, 0]);
+    let buffered =
+        |protected| bench([1, 2, 1, 1, 16, 8]).with(|bench| bench.engine.write_cache_protected = protected);
+    let outcome = buffered(false).serve(&asks);
+    assert_eq!(outcome.log.flushes.iter().map(Ledger::total_ns).collect::<Vec<_>>(), [UNIT]);
+    assert_eq!(outcome.counts.flash_ops, [0, 4, 0], "two pages of padding");
+    let outcome = buffered(true).serve(&asks);
+    assert_eq!(outcome.log.flushes.iter().map(Ledger::total_ns).collect::<Vec<_>>(), [0]);
+    assert_eq!(outcome.counts.flash_ops, [0, 2, 0]);
+    assert_eq!(buffered(false).serve(&[write_durable(0, 3, 3)]).log.response_times(), [UNIT]);
     let outcome = cached(false).serve(&[write_durable(0, 3, 3)]);
     assert_eq!(outcome.log.response_times(), [UNIT]);
     assert_eq!(outcome.counts.flash_ops, [0, 4, 0]);

@@ -1,10 +1,10 @@
-//! Writes that are complete when their page is hashed and has a place in power-protected RAM.
+//! Writes that are complete when their page has a place in controller RAM, at once or when it is hashed.
 
 use flashtwin_ftl::Rng;
 use flashtwin_sim::engine::Charge;
 use flashtwin_sim::{Resolved, RunResult, WriteCompletes, run};
 
-use crate::bench::{Bench, ONE, WRITE_ALL, ledger, system_with, write, write_part};
+use crate::bench::{Ask, Bench, IN_RAM, ONE, WRITE_ALL, ledger, pick, system_with, write, write_part};
 use crate::relations::{UNIQUE, engine, footprint, levels, number, trace};
 
 const HASH: u64 = 12_000;
@@ -70,6 +70,100 @@ fn page_that_is_not_hashed_takes_a_place_as_well() {
     );
 }
 
+#[test]
+fn no_write_takes_less_than_dram_and_link() {
+    // The hash unit works meanwhile: the longer of the two counts, for a duplicate as well.
+    for (hash_us, hashed) in [(0.0, 9_000), (1.0, 9_000), (12.0, 12_000)] {
+        for (rule, answered) in [(WriteCompletes::Hashed, hashed), (WriteCompletes::Buffered, 9_000)] {
+            let bench = Bench::in_ram(ONE, rule, 2).deduplicating().with(|bench| {
+                (bench.engine.hash_us, bench.engine.controller_us, bench.engine.hash_lanes) =
+                    (hash_us, 3.0, 0);
+            });
+            let outcome = bench.serve(&[write(0, 0, 7), write(0, 1, 7)]);
+            assert_eq!(outcome.log.response_times(), [3_000 + answered; 2], "{rule:?}, {hash_us} us");
+            assert_eq!(outcome.log.commands.len(), 1);
+        }
+    }
+    for rule in IN_RAM {
+        let outcome = Bench::in_ram(ONE, rule, 0).serve(&[write(0, 0, 0), write_part(0, 1, 1)]);
+        assert_eq!(outcome.log.responses[0], ledger(&[(Charge::Controller, 9_000)]), "{rule:?}");
+    }
+}
+
+#[test]
+fn burst_fills_ram_and_then_goes_at_the_rate_of_programs() {
+    let (dies, places, pages) = (4, 100, 400);
+    let burst: Vec<Ask> = (0..pages).map(|page| write(0, page, page)).collect();
+    for rule in IN_RAM {
+        let times = Bench::in_ram([dies, 1, 1, 1, 64, 16], rule, places).serve(&burst).log.response_times();
+        assert!(times[..places as usize].iter().all(|&time| time == 9_000), "{rule:?}");
+        for (nth, &time) in times.iter().enumerate().skip(places as usize) {
+            // The first of these gets a place with the first program.
+            let programmed = (nth as u64 - u64::from(places)) / u64::from(dies) + 1;
+            assert!(time.abs_diff(programmed * WRITE_ALL) <= WRITE_ALL / 100, "{rule:?}: {nth} at {time}");
+        }
+        // One more program of each die ends the burst of a drive that answers with them.
+        let without = Bench::in_ram([dies, 1, 1, 1, 64, 16], WriteCompletes::Programmed, 0).serve(&burst);
+        assert_eq!(without.end_ns, u64::from(pages / dies) * WRITE_ALL);
+    }
+}
+
+#[test]
+fn ram_never_holds_more_pages_than_it_has_places() {
+    for seed in 0..60 {
+        let mut rng = Rng::stream(seed, "pages in RAM");
+        let (places, rule) = (pick(&mut rng, &[1, 3, 8]), pick(&mut rng, &IN_RAM));
+        let gap_ns = pick(&mut rng, &[1_000, 150_000, 450_000]);
+        let mut now = 0;
+        let asks: Vec<Ask> = (0..200)
+            .map(|page| {
+                now += i64::from(rng.below(gap_ns));
+                write(now, page, page)
+            })
+            .collect();
+        // One die programs in order, and so the answers come in order.
+        let outcome = Bench::in_ram([1, 1, 1, 1, 64, 16], rule, places).serve(&asks);
+        let ends: Vec<u64> = outcome.starts().iter().map(|start| start + WRITE_ALL).collect();
+        let times = outcome.log.response_times();
+        let answers: Vec<u64> =
+            asks.iter().zip(&times).map(|(ask, time)| ask.time_ns as u64 + time).collect();
+        let mut most = 0;
+        for (nth, answer) in answers.iter().enumerate() {
+            most = most.max(nth + 1 - ends.iter().filter(|&end| end <= answer).count().min(nth + 1));
+        }
+        assert!(most <= places as usize, "seed {seed}: {most} pages on {places} places");
+        assert!(gap_ns > 1_000 || most == places as usize, "seed {seed}: RAM was never full");
+    }
+}
+
+#[test]
+fn more_ram_answers_no_write_of_a_burst_later() {
+    for seed in 0..40 {
+        let mut rng = Rng::stream(seed, "more RAM");
+        let rule = pick(&mut rng, &IN_RAM);
+        let mut now = 0;
+        let asks: Vec<Ask> = (0..150)
+            .map(|number| {
+                now += i64::from(rng.below(40_000));
+                write(now, rng.below(60), number)
+            })
+            .collect();
+        let answers = |places: u32| {
+            let outcome = Bench::in_ram([2, 1, 1, 1, 64, 16], rule, places).serve(&asks);
+            let mut times = outcome.log.response_times();
+            times.sort_unstable();
+            times
+        };
+        let mut last = answers(1);
+        for places in [2, 5, 30, 0] {
+            let now = answers(places);
+            assert!(now.iter().zip(&last).all(|(now, last)| now <= last), "seed {seed}: {places} places");
+            last = now;
+        }
+        assert!(last.iter().all(|&time| time == 9_000));
+    }
+}
+
 fn flash(result: &RunResult) -> Vec<String> {
     let tables = ["chips", "channels", "blocks"].map(|table| format!("{:?}", result.table(table).unwrap()));
     [&tables[..], &["flash_writes", "flash_reads", "erases"].map(|part| result.summary[part].to_string())]
@@ -90,7 +184,7 @@ fn completion_rule_changes_only_response_times() {
             &[],
         );
         base.config.engine = engine(&mut rng);
-        base.config.engine.write_cache_pages = 0;
+        (base.config.engine.write_cache_pages, base.config.engine.write_cache_us) = (0, 0.0);
         base.config.replay.queue_depth = 0;
         let pages = flashtwin_trace::PageTrace::build(&trace, 4096, base.content_source(trace.has_content()))
             .unwrap();
@@ -99,10 +193,11 @@ fn completion_rule_changes_only_response_times() {
             change(&mut resolved);
             run(&pages, &resolved, &()).unwrap()
         };
+        let rule = IN_RAM[seed as usize / 2 % 2];
         let with = |places| {
             served(&|resolved: &mut Resolved| {
                 let engine = &mut resolved.config.engine;
-                (engine.write_completes, engine.write_buffer_pages) = (WriteCompletes::Hashed, places);
+                (engine.write_completes, engine.write_buffer_pages) = (rule, places);
             })
         };
         let programmed =

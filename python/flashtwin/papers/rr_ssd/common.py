@@ -30,6 +30,7 @@ SETUP = Setup((
         "\"CA-FTL employs a Battery-Backed RAM\". Table IV's two columns fix how long a write takes, since redirection "
         "touches reads alone: about 12 µs on the FIU traces, the time of a hash and a thirtieth of a program.",
     ),
+    Choice("engine.write_buffer_pages", 0, "III.A", "The size of that RAM is said nowhere."),
     Choice(
         "engine.hash_lanes", 0, "Table II, IV.A",
         "\"Hashing Latency = 12us\": a latency. How many pages a second the unit hashes is said nowhere.",

@@ -36,7 +36,7 @@ pub enum Charge {
     Tables,
     /// The page was on its way to the flash and could not be read yet.
     PageProgram,
-    /// The write cache, or the power-protected RAM, had no place.
+    /// The write cache, or the write buffer, had no place.
     CachePlace,
     /// A flush: writes before it were not safe yet.
     EarlierWrites,
@@ -50,7 +50,7 @@ pub enum Charge {
     Transfer,
     /// Service: the array sensed or programmed.
     Flash,
-    /// Service: the controller's own time, and that of the DRAM of the write cache.
+    /// Service: the controller's own time, and that of the DRAM that answers.
     Controller,
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct Op {
     pub(crate) next: u32,
     pub(crate) request: u32,
     /// The operation that waits for this one. For a host read, the reads that share it ([`super::merging`]). For a host
-    /// program, its place or wait for one (the write buffer's rule), or its epoch as bits.
+    /// program that completes with its transfer, its epoch as bits.
     pub(crate) other: u32,
     /// Host programs and work of jobs: the life of its block that it belongs to.
     pub(crate) life: u32,

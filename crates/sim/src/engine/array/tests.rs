@@ -26,6 +26,7 @@ pub(crate) fn device() -> NandDevice {
 fn config() -> NandConfig {
     NandConfig {
         source: "round numbers".into(),
+        undetermined: Vec::new(),
         channels: 1,
         chips_per_channel: 1,
         dies_per_chip: 1,

@@ -1,9 +1,8 @@
 //! The clock: it finds the next event.
 
 use super::hash_unit::HashUnit;
-use super::interface::RamAnswer;
 use super::write_cache::WriteCache;
-use super::{Condition, Controller, Decider, Engine, FOREVER, NO_EVENT, Observer};
+use super::{Controller, Decider, Engine, FOREVER, NO_EVENT, Observer};
 use crate::error::SimError;
 
 impl<C: Controller, O: Observer> Engine<C, O> {
@@ -49,7 +48,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// The next answer of the write cache has reached the host, or the front end acts. Returns `false` if the front end
+    /// The next answer of controller RAM has reached the host, or the front end acts. Returns `false` if the front end
     /// must wait for other events at the same time (`others_ns`), because an arriving request sees their effects.
     #[cold]
     #[inline(never)]
@@ -63,9 +62,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             return is_last;
         }
-        if let Some(RamAnswer { due_ns, request, waited_ns }) = interface.pop_ram_answer() {
-            back.array.advance_to(due_ns);
-            interface.answered(&mut back.books(), request, waited_ns);
+        if let Some(answer) = interface.pop_ram_answer() {
+            back.array.advance_to(answer.due_ns);
+            interface.answered(&mut back.books(), answer);
         }
         true
     }
@@ -158,9 +157,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Pads the open program units if the host waits for pages in them.
     ///
-    /// A flush waits for pages that were written before it, and so does a write that goes past the write cache (FUA).
-    /// The units are padded as soon as all writes are decided. A page that waits for a place in RAM waits for programs.
-    /// The units are padded if no program is under way that would give up a place.
+    /// A flush waits for pages that were written before it, and so does a write that goes past volatile RAM (FUA). A
+    /// page that waits for a place in RAM waits for programs, so units are padded if no program is under way that would
+    /// give one up. All that only once all writes are decided, because an undecided one may fill a unit.
     #[inline]
     pub(super) fn pad_if_waited_for(&mut self) {
         if self.decider.back.array.gathers() {
@@ -170,17 +169,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     #[inline(never)]
     fn pad(&mut self) {
-        let Decider { back, interface, page_ops, waits, .. } = &mut self.decider;
-        let decided = page_ops.all_writes_are_decided();
+        let Decider { back, interface, page_ops, write_buffer, .. } = &mut self.decider;
+        if !page_ops.all_writes_are_decided() {
+            return;
+        }
         let (gathered, under_way) = back.array.host_pages_in_units();
         let wants_place = || {
             interface.write_cache.as_ref().is_some_and(WriteCache::is_waited_for)
-                || waits.anybody(Condition::BufferPlace)
+                || write_buffer.is_waited_for()
         };
-        let stuck = gathered > 0 && under_way == 0 && wants_place();
-        let due = back.wants_padding && decided;
-        back.wants_padding &= !decided;
-        if gathered > 0 && (due || stuck) {
+        let is_asked = std::mem::take(&mut back.wants_padding);
+        if gathered > 0 && (is_asked || (under_way == 0 && wants_place())) {
             if let Err(error) = back.controller.pad_units(&mut back.own_ops) {
                 back.accounts.fail(error);
             }

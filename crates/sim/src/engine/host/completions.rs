@@ -62,13 +62,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     #[inline]
     fn host_program_done(&mut self, chip: Chip, slot: u32, op: &Op, lost_ns: u64) {
         let epoch = Epoch::from_bits(op.other);
-        let completes = match self.write_completes {
-            WriteCompletes::Programmed => true,
-            WriteCompletes::Hashed => self.programmed_from_buffer(op),
-            WriteCompletes::Transferred => epoch.is_durable(),
-            WriteCompletes::Buffered => false,
-        };
-        if completes {
+        if self.write_completes != WriteCompletes::Transferred || epoch.is_durable() {
             self.host_op_done(chip, slot, op, self.back.array.array_ns(op.work, op.ppn), lost_ns);
         }
         if self.write_completes == WriteCompletes::Transferred {

@@ -3,10 +3,10 @@
 use flashtwin_trace::Window;
 
 use super::look_ahead::LookAhead;
-use super::write_buffer::WriteBuffer;
+use super::write_buffer::{HAS_PLACE, WriteBuffer};
 use super::{
-    BackEnd, Charge, Controller, HashUnit, Interface, Ledger, NONE, Observer, OpenLedger, PageOps, ServedBy,
-    Tables, Waits,
+    BackEnd, Charge, Controller, HashUnit, Interface, Ledger, NONE, Observer, OpenLedger, PageOps, Request,
+    ServedBy, Tables, Waits,
 };
 use crate::config::{EngineConfig, WriteCompletes};
 
@@ -66,15 +66,51 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     ) {
         let Some(request) = self.interface.end_page(number) else { return };
         if request.destages != NONE {
-            return self.interface.destaged(&mut self.back.books(), number, &request);
+            return match self.interface.write_cache {
+                Some(_) => self.interface.destaged(&mut self.back.books(), number, &request),
+                None => self.leaves_buffer(number, server, charge),
+            };
         }
         let mut ledger = Ledger::only(Charge::Controller, self.interface.controller_ns);
         charge(self, &mut ledger);
         self.interface.complete_pages(&mut self.back.books(), (number, &request), &ledger, server);
     }
 
-    /// The same for a page that controller RAM serves, or that does not exist: its time is the sum
-    /// of its charges.
+    /// A page in RAM is programmed, or a duplicate. `charge` is as in [`Self::page_done`].
+    #[inline(never)]
+    fn leaves_buffer(&mut self, own: u32, server: Option<ServedBy>, charge: impl FnOnce(&Self, &mut Ledger)) {
+        let Request { destages, epoch, .. } = self.interface.requests[own];
+        if destages == HAS_PLACE {
+            self.give_up_place();
+        } else if let Some(page) = self.write_buffer.end_wait(destages) {
+            let mut ledger = self.back.accounts.close(page.charged).unwrap_or_default();
+            charge(self, &mut ledger);
+            self.page_done_with(page.hosts, server, &ledger);
+        }
+        self.interface.requests.remove(own);
+        self.interface.is_safe(&mut self.back.books(), epoch);
+    }
+
+    fn give_up_place(&mut self) {
+        let Some(page) = self.write_buffer.give_up_place() else { return };
+        self.interface.requests[page.own].destages = HAS_PLACE;
+        let mut ledger = self.back.accounts.close(page.charged);
+        let ledger = ledger.get_or_insert_with(|| {
+            let mut ledger = Ledger::default();
+            self.charge_hashing(&mut ledger, page.hosts, page.hashed, page.since_ns);
+            ledger
+        });
+        ledger.charge(Charge::CachePlace, self.back.now_ns() - page.since_ns);
+        self.page_done_with(page.hosts, None, ledger);
+    }
+
+    /// Not generic, because the requests of pages would nest without end.
+    fn page_done_with(&mut self, request: u32, server: Option<ServedBy>, charged: &Ledger) {
+        self.page_done(request, server, |_, ledger| ledger.add(charged));
+    }
+
+    /// [`Self::page_done`] for a page that controller RAM serves, or that does not exist: its time is the
+    /// sum of its charges.
     #[inline(never)]
     pub(super) fn page_done_in_ram(&mut self, request: u32, charged: OpenLedger) {
         let charged = self.back.accounts.close(charged);

@@ -9,6 +9,7 @@ use super::hash_unit::HashUnit;
 use super::look_ahead::{FAR, NEAR};
 use super::page_op::{Fingerprint, PageOp, State};
 use super::{Charge, Condition, Controller, Decider, Ledger, NONE, Observer, OpenLedger};
+use crate::config::WriteCompletes;
 use crate::error::SimError;
 
 impl<C: Controller, O: Observer> Decider<C, O> {
@@ -25,11 +26,9 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         if walk == NONE && write.before == NONE {
             return self.decide_waiting(slot);
         }
-        if write.request != NONE {
-            let charged = self.charges_before_decision(&write);
-            self.page_ops[slot].charged = OpenLedger::NONE;
-            self.page_ops.charge(slot, &charged, &mut self.back.accounts);
-        }
+        let charged = self.charges_before_decision(&write);
+        self.page_ops[slot].charged = OpenLedger::NONE;
+        self.page_ops.charge(slot, &charged, &mut self.back.accounts);
         let entry = &mut self.page_ops[slot];
         (entry.state, entry.needs) = (State::Hashed, u8::from(walk != NONE));
         // The later write of the same page may be hashed during this read.
@@ -61,7 +60,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     #[cold]
     #[inline(never)]
     fn tell_hashing(&mut self, slot: u32) {
-        let request = Some(self.page_ops[slot].request).filter(|&request| request != NONE);
+        let request = Some(self.page_ops[slot].request);
         if let Some((begin_ns, end_ns)) = self.hash.as_ref().and_then(HashUnit::last_span_ns) {
             self.back.accounts.observer.hashing(&Hashing { begin_ns, end_ns, request });
         }
@@ -97,7 +96,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     pub(super) fn decide_waiting(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.page_ops.remove_write(slot);
         let mut charged = OpenLedger::NONE;
-        if !write.plain && write.request != NONE {
+        if !write.plain {
             let ledger = self.charges_before_decision(&write);
             self.back.accounts.charge(&mut charged, &ledger);
         }
@@ -164,10 +163,10 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         self.looked_up();
         match outcome.program {
             Some((ppn, _)) => {
-                let (request, place, charged) = self.ask_for_place(page, request, fingerprinted, charged);
-                self.queue_program(ppn, request, place, fingerprinted, charged);
+                let (request, hashed, charged) =
+                    self.take_to_buffer(WriteCompletes::Hashed, request, fingerprinted, charged);
+                self.queue_program(ppn, request, hashed, charged);
             }
-            None if request == NONE => {}
             None => self.complete_in_ram(request, fingerprinted, charged),
         }
         self.back.queue_own(false);
@@ -181,13 +180,11 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         }
     }
 
-    /// Queues the program of a host's page. `place` is the write buffer's ([`super::write_buffer`]). `charged` has
-    /// charges besides hash and hash queue.
+    /// Queues the program of a host's page. `charged` has charges besides hash and hash queue.
     #[inline]
-    fn queue_program(&mut self, ppn: Ppn, request: u32, place: u32, hashed: bool, charged: OpenLedger) {
+    fn queue_program(&mut self, ppn: Ppn, request: u32, hashed: bool, charged: OpenLedger) {
         let life = self.back.array.life_of_program(ppn, &self.back.own_ops);
-        // A rule of answering needs one of them or none.
-        let other = if place == NONE { self.interface.epoch_of_program(request) } else { place };
+        let other = self.interface.epoch_of_program(request);
         let op = Op { request, life, hashed, other, charged, ..Op::new(ppn, Work::HostProgram) };
         self.back.submit(Queue::Writes, op);
     }

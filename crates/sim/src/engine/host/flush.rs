@@ -1,7 +1,7 @@
 //! Flushes: the answer tells the host that its earlier writes survive a power cut (NVM Express Base Specification,
 //! Flush; T13 ACS, FLUSH CACHE; docs/model.md). Even a drive without a volatile cache waits for writes under way,
 //! because a host sends its flush after their answers and a replay has no host to wait. A write with forced unit access
-//! (FUA) bypasses a volatile cache, and the register of a chip is not enough for it.
+//! (FUA) bypasses a volatile cache or buffer, and the register of a chip is not enough for it.
 //!
 //! Writes are counted by epoch, and every flush ends one. A flush is complete when nothing is left of its epoch and of
 //! those before. So the table of waits ([`super::waits`]) has no flushes.
@@ -50,9 +50,9 @@ struct WaitingFlush {
 #[derive(Debug)]
 pub(super) struct Flushes {
     rule: Flush,
-    /// Dirty pages of the write cache would be lost: a flush writes them out.
-    cache_is_volatile: bool,
-    /// A power cut would lose data in the register of a chip that the host counts as written.
+    /// A power cut would lose pages of the write cache or the write buffer: a flush writes them out.
+    ram_is_volatile: bool,
+    /// It would lose data in the register of a chip that the host counts as written.
     register_is_volatile: bool,
     present: u32,
     at_risk: u32,
@@ -64,7 +64,7 @@ impl Flushes {
     pub(super) fn new(config: &EngineConfig) -> Self {
         Self {
             rule: config.flush,
-            cache_is_volatile: config.write_cache_pages > 0 && !config.write_cache_protected,
+            ram_is_volatile: config.answers_from_ram() && !config.write_cache_protected,
             register_is_volatile: config.write_completes == WriteCompletes::Transferred,
             present: 0,
             at_risk: 0,
@@ -76,15 +76,16 @@ impl Flushes {
     #[inline]
     pub(super) fn write_begins(&mut self, durable: bool) -> Epoch {
         self.at_risk += 1;
-        Epoch(if durable && self.register_is_volatile { self.present | DURABLE } else { self.present })
+        let durable = durable && (self.register_is_volatile || self.ram_is_volatile);
+        Epoch(if durable { self.present | DURABLE } else { self.present })
     }
 
     pub(super) fn answers_at_once(&self) -> bool {
         self.rule == Flush::None
     }
 
-    pub(super) fn empties_cache(&self) -> bool {
-        self.cache_is_volatile && !self.answers_at_once()
+    pub(super) fn empties_ram(&self) -> bool {
+        self.ram_is_volatile && !self.answers_at_once()
     }
 
     #[inline]
@@ -93,12 +94,17 @@ impl Flushes {
     }
 
     #[inline]
-    pub(super) fn passes_cache(&self, durable: bool) -> bool {
-        durable && self.cache_is_volatile
+    pub(super) fn passes_ram(&self, durable: bool) -> bool {
+        durable && self.ram_is_volatile
     }
 
     pub(super) fn page_leaves_cache(&mut self) -> Epoch {
-        if self.cache_is_volatile { self.write_begins(false) } else { NO_EPOCH }
+        if self.ram_is_volatile { self.write_begins(false) } else { NO_EPOCH }
+    }
+
+    /// The epoch of a page in the write buffer.
+    pub(super) fn page_is_buffered(&mut self, write: Epoch) -> Epoch {
+        if self.ram_is_volatile { self.program_begins(write) } else { NO_EPOCH }
     }
 
     /// The epoch of a write's program, which flushes wait for longer than for the write.

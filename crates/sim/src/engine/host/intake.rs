@@ -64,23 +64,26 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             }
             return Ok(());
         }
+        let passes_ram = self.interface.flushes.passes_ram(durable);
+        if passes_ram {
+            self.back.ask_for_padding();
+        }
         if self.interface.write_cache.is_some() {
-            if !self.interface.flushes.passes_cache(durable) {
+            if !passes_ram {
                 return self.cache_pages(arrivals, index, pages, request);
             }
             // The cached data of the pages are out of date.
             for at in pages.clone() {
                 self.interface.trim_cached(&mut self.back.books(), Lpn::new(trace.lpn[at]));
             }
-            self.back.ask_for_padding();
         }
         self.write_pages(arrivals, index, &pages, request)
     }
 
-    /// Takes in a flush. Where the write cache is volatile, all its dirty pages leave for the flash now.
+    /// Takes in a flush. Where RAM is volatile, all pages of the write cache and of open units go to the flash now.
     #[cold]
     fn take_in_flush(&mut self, request: u32) -> Result<(), SimError> {
-        if self.interface.flushes.empties_cache() {
+        if self.interface.flushes.empties_ram() {
             self.flush_cache()?;
             self.back.ask_for_padding();
         }

@@ -9,13 +9,18 @@ use super::flush::{Epoch, Flushes, NO_EPOCH};
 use super::front::{Front, OutgoingRead};
 use super::slots::Slots;
 use super::write_cache::WriteCache;
-use super::{Books, Charge, Completed, Ledger, NO_EVENT, NONE, Observer, Pool, Request, ServedBy};
+use super::{
+    Books, Charge, Completed, Ledger, NO_EVENT, NONE, Observer, OpenLedger, Pool, Request, ServedBy,
+};
 use crate::config::EngineConfig;
 
 pub(super) struct RamAnswer {
     pub(super) due_ns: u64,
-    pub(super) request: u32,
-    pub(super) waited_ns: u64,
+    request: u32,
+    /// Of the write cache: the wait for a place.
+    waited_ns: u64,
+    /// Of the write buffer: all of the response time.
+    charged: OpenLedger,
 }
 
 pub(super) struct Interface {
@@ -23,9 +28,11 @@ pub(super) struct Interface {
     pub(super) slots: Slots,
     pub(super) front: Option<Box<Front>>,
     pub(super) write_cache: Option<WriteCache>,
-    /// Answers of the write cache on their way to the host. DRAM and link delay each, so they arrive in order.
+    /// Answers of controller RAM on their way to the host, in order.
     ram_answers: VecDeque<RamAnswer>,
     ram_delay_ns: u64,
+    /// The least time, after the controller's own, of a write that the write buffer answers; 0 without one.
+    buffer_floor_ns: u64,
     pub(super) delayed_ns: u64,
     pub(super) flushes: Flushes,
     pub(super) controller_ns: u64,
@@ -40,6 +47,7 @@ impl Interface {
             write_cache: WriteCache::of(config),
             ram_answers: VecDeque::new(),
             ram_delay_ns: config.write_cache_ns(),
+            buffer_floor_ns: if config.write_completes.is_in_ram() { config.write_cache_ns() } else { 0 },
             delayed_ns: NO_EVENT,
             flushes: Flushes::new(config),
             controller_ns: config.controller_ns(),
@@ -68,8 +76,33 @@ impl Interface {
         server: Option<ServedBy>,
     ) {
         let kind = if request.epoch == NO_EPOCH { HostOp::Read } else { HostOp::Write };
+        if kind == HostOp::Write && self.buffer_floor_ns > 0 && server.is_none() {
+            let due_ns = request.arrival_ns + self.controller_ns + self.buffer_floor_ns;
+            if due_ns > books.now_ns {
+                return self.answer_from_buffer(books, number, due_ns, ledger);
+            }
+        }
         self.complete(books, (number, request.arrival_ns, kind), ledger, server);
         self.is_safe(books, request.epoch);
+    }
+
+    /// RAM has all of a write, or needs none of it, but DRAM and link are not done yet.
+    #[inline(never)]
+    fn answer_from_buffer<O: Observer>(
+        &mut self,
+        books: &mut Books<'_, O>,
+        request: u32,
+        due_ns: u64,
+        ledger: &Ledger,
+    ) {
+        let mut charged = OpenLedger::NONE;
+        books.accounts.charge(&mut charged, ledger);
+        books.accounts.charge(&mut charged, &Ledger::only(Charge::Controller, due_ns - books.now_ns));
+        self.requests[request].pages_left = 1;
+        // Requests arrive in order, but a page may have its hash or its place later than those of the next.
+        let at = self.ram_answers.partition_point(|answer| answer.due_ns <= due_ns);
+        self.ram_answers.insert(at, RamAnswer { due_ns, request, waited_ns: 0, charged });
+        self.note_delayed();
     }
 
     #[inline(always)] // A call would pass seven words for each request.
@@ -257,19 +290,24 @@ impl Interface {
     /// A page of a request has its place in the cache, or was found there: the answer leaves for the host.
     fn complete_cached<O: Observer>(&mut self, books: &mut Books<'_, O>, request: u32) {
         let waited_ns = books.now_ns - self.taken_in_ns(request);
+        let answer = RamAnswer { due_ns: books.now_ns, request, waited_ns, charged: OpenLedger::NONE };
         if self.ram_delay_ns == 0 {
-            return self.answered(books, request, waited_ns);
+            return self.answered(books, answer);
         }
         let due_ns = books.now_ns + self.ram_delay_ns;
-        self.ram_answers.push_back(RamAnswer { due_ns, request, waited_ns });
+        self.ram_answers.push_back(RamAnswer { due_ns, ..answer });
         self.note_delayed();
     }
 
-    /// The host has the answer for a page that the cache took or served, and that had waited for a place before.
-    pub(super) fn answered<O: Observer>(&mut self, books: &mut Books<'_, O>, number: u32, waited_ns: u64) {
+    /// The host has the answer for a page that the cache took or served, or for a write that the buffer took.
+    pub(super) fn answered<O: Observer>(&mut self, books: &mut Books<'_, O>, answer: RamAnswer) {
+        let RamAnswer { request: number, waited_ns, charged, .. } = answer;
         let Some(request) = self.end_page(number) else { return };
-        let mut ledger = Ledger::only(Charge::Controller, self.controller_ns + self.ram_delay_ns);
-        ledger.charge(Charge::CachePlace, waited_ns);
+        let ledger = books.accounts.close(charged).unwrap_or_else(|| {
+            let mut ledger = Ledger::only(Charge::Controller, self.controller_ns + self.ram_delay_ns);
+            ledger.charge(Charge::CachePlace, waited_ns);
+            ledger
+        });
         self.complete_pages(books, (number, &request), &ledger, None);
     }
 }

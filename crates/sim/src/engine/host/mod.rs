@@ -78,8 +78,6 @@ enum Condition {
     EarlierWrite(u32),
     /// It is known whether the content of this page write, a sample of other pages, was found.
     Sample(u32),
-    /// The power-protected RAM has a place.
-    BufferPlace,
 }
 
 #[derive(Debug)]

@@ -35,10 +35,6 @@ pub(super) enum State {
     ReadProgram(u32),
     /// A read that waits for the decision of the newest write of its page.
     ReadDecision,
-    /// A page that waits for a place in power-protected RAM while its program, this operation, is under way.
-    BufferPlace(u32),
-    /// It waited for a place, and is complete without one.
-    Gone,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -130,13 +126,11 @@ impl PageOps {
         self.newest.is_empty()
     }
 
-    /// Charges part of the wait of a page operation, unless its request is already complete.
+    /// Charges part of the wait of a page operation.
     pub(super) fn charge<O: Observer>(&mut self, op: u32, ledger: &Ledger, accounts: &mut Accounts<O>) {
         let op = &mut self.slots[op];
-        if op.request != NONE {
-            op.plain = false;
-            accounts.charge(&mut op.charged, ledger);
-        }
+        op.plain = false;
+        accounts.charge(&mut op.charged, ledger);
     }
 
     #[inline]

@@ -9,7 +9,7 @@ pub(crate) struct Request {
     pub(crate) pages_left: u32,
     /// The epoch in which flushes wait for a write ([`super::flush`]); `NO_EPOCH` of a read or a flush.
     pub(crate) epoch: Epoch,
-    /// The page of the write cache that it brings to the flash; [`NONE`] for a host's request.
+    /// The page of the write cache, or of the write buffer, that it brings to the flash; [`NONE`] for a host's request.
     pub(crate) destages: u32,
     next: u32,
 }
@@ -19,8 +19,8 @@ impl Request {
         Self { arrival_ns, pages_left, epoch, destages: NONE, next: NONE }
     }
 
-    pub(crate) fn destaging(now_ns: u64, page: u32, epoch: Epoch) -> Self {
-        Self { destages: page, ..Self::new(now_ns, 1, epoch) }
+    pub(crate) fn destaging(arrival_ns: u64, page: u32, epoch: Epoch) -> Self {
+        Self { destages: page, ..Self::new(arrival_ns, 1, epoch) }
     }
 }
 

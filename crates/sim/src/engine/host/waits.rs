@@ -2,8 +2,8 @@
 //!
 //! To let a page operation wait for one more thing, add a variant of [`Condition`], call [`Waits::wait`] where it must
 //! stop and [`Waits::wake`] where the thing has come. A write that waits counts one more of `PageOp::needs` meanwhile,
-//! and goes on by `Decider::got_what_it_needs`. Waits for a hash, a flush, a cache place and a program stand in their
-//! own files.
+//! and goes on by `Decider::got_what_it_needs`. Waits for a hash, a flush, a place in RAM and a program stand in
+//! their own files.
 
 use std::collections::VecDeque;
 
@@ -30,16 +30,12 @@ impl Waits {
         self.lists.entry(condition).or_default().push_back(op);
     }
 
+    #[cfg(test)]
     pub(super) fn anybody(&self, condition: Condition) -> bool {
         self.lists.get(&condition).is_some_and(|list| !list.is_empty())
     }
 
     pub(super) fn wake(&mut self, condition: Condition) -> VecDeque<u32> {
         self.lists.remove(&condition).unwrap_or_default()
-    }
-
-    /// Ends the wait of the one that has waited for longest.
-    pub(super) fn wake_one(&mut self, condition: Condition) -> Option<u32> {
-        self.lists.get_mut(&condition)?.pop_front()
     }
 }

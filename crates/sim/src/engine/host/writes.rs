@@ -24,13 +24,6 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         pages: &Range<usize>,
         request: u32,
     ) -> Result<(), SimError> {
-        // Complete now, even if its pages still have work to do: their programs belong to no request.
-        let request = if self.write_completes == WriteCompletes::Buffered {
-            pages.clone().for_each(|_| self.page_done(request, None, |_, _| ()));
-            NONE
-        } else {
-            request
-        };
         for first in pages.clone().step_by(self.sampling_pages) {
             let run = first..pages.end.min(first + self.sampling_pages);
             if run.len() == 1 {
@@ -57,6 +50,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         let partial = arrivals.window.is_partial(index, at);
         self.back.accounts.counts.pages.partial_writes += u64::from(partial);
         let page = self.look_ahead.host_page(&arrivals.window, at);
+        let (request, ..) = self.take_to_buffer(WriteCompletes::Buffered, request, false, OpenLedger::NONE);
         self.write_page(page, partial && arrivals.read_modify_write, request, fingerprint)
     }
 
@@ -79,7 +73,8 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         let partial = trace.is_partial(index, sample);
         self.back.accounts.counts.pages.partial_writes += u64::from(partial);
         let page = self.look_ahead.host_page(trace, sample);
-        let slot = self.page_ops.insert_write(page, request, Fingerprint::Yes);
+        let (own, ..) = self.take_to_buffer(WriteCompletes::Buffered, request, false, OpenLedger::NONE);
+        let slot = self.page_ops.insert_write(page, own, Fingerprint::Yes);
         // It may be decided as soon as all of its run wait for it.
         (self.page_ops[slot].is_sample, self.page_ops[slot].needs) = (true, 1);
         self.prepare_page(slot, partial && arrivals.read_modify_write)?;

@@ -133,7 +133,7 @@ struct Split {
     transfer_ns: Option<f64>,
     /// Service: tR or tPROG; 0 for a write that completes earlier.
     flash_ns: Option<f64>,
-    /// Service: `engine.controller_us`, and `engine.write_cache_us` for a page of the write cache.
+    /// Service: `engine.controller_us`, and `engine.write_cache_us` where RAM answers.
     controller_ns: Option<f64>,
 }
 
