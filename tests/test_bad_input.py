@@ -85,15 +85,6 @@ def test_replay_refuses(case: Case, cli: Cli, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.trace"]
 
 
-@pytest.mark.parametrize("case", BAD_TRACES[:4], ids=lambda case: case.name)
-def test_convert_leaves_nothing(case: Case, cli: Cli, tmp_path: Path) -> None:
-    trace = tmp_path / "bad.trace"
-    trace.write_bytes(case.content())
-    done = cli("trace", "convert", trace, "out.parquet")
-    complains(done, *case.words)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.trace"]
-
-
 def test_bad_lines_can_be_skipped_and_are_counted(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "bad.trace").write_bytes(lines("50000000 1 p 0 -8 W 8 0 " + "0" * 32))
     done = cli("trace", "info", "bad.trace", "--on-bad-line", "skip", "--json", status=0)

@@ -107,13 +107,6 @@ def test_a_study_holds_the_characterization_too(cli: Cli, small_trace: Path, tmp
     assert 'id="chart-temperature"' in page
 
 
-def test_streamed_is_the_same_as_in_memory(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    cli("characterize", "small.fiu", *BRIEF, "--out", "memory", status=0)
-    cli("characterize", "small.fiu", *BRIEF, "--stream", "--out", "stream", status=0)
-    memory, stream = (contents(tmp_path / name / "workload") for name in ("memory", "stream"))
-    assert [name for name in memory if stream[name] != memory[name]] == []
-
-
 def test_options_can_be_set_and_stand_in_the_result(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     sets = {
         "frequency_ratios": "2,2.5,3,5",

@@ -10,7 +10,6 @@ import pytest
 
 import flashtwin as ft
 from flashtwin import _core
-from flashtwin.errors import SimError
 from flashtwin.results import folder, names, schema
 
 from .conftest import Cli, fiu_trace
@@ -130,13 +129,6 @@ def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> Non
     cli("compare", small_trace, "--systems", "conventional,ca-ssd", "--per-request", "--out", "out", status=0)
     file = names.table(names.run(tmp_path / "out", "ca-ssd"), names.REQUESTS)
     assert pq.read_metadata(file).num_rows == 2_000
-
-
-def test_a_table_that_cannot_be_written_is_named(tmp_path: Path, trace: ft.Trace) -> None:
-    place = tmp_path / "nowhere" / "requests"
-    system = ft.system("conventional")
-    with pytest.raises(SimError, match=str(place)):
-        _core.run(trace._native, [system._resolved], requests=[place])
 
 
 def test_a_table_that_nobody_moved_goes_with_its_result(tmp_path: Path, trace: ft.Trace) -> None:

@@ -17,7 +17,7 @@ import flashtwin as ft
 
 from ..conftest import PATIENCE_S, Cli, started, wait_until
 from ..tools import need
-from .serving import blank, flashtwin, nbdsh, run, scraped
+from .serving import blank, flashtwin, nbdsh, run
 
 PAGE = 4096
 
@@ -244,20 +244,6 @@ def test_a_command_is_recorded_from_its_begin_to_its_end(image: Path, cli: Cli, 
     assert (again.status, "exists" in again.err) == (2, True)
     failed = cli(*words, "--force", "--", "false")
     assert (failed.status, "false: ended with exit status 1" in failed.err) == (2, True)
-
-
-def test_figures_are_told_to_prometheus(image: Path, tmp_path: Path) -> None:
-    need("nbdsh")
-    with begin(tmp_path, "--metrics", "127.0.0.1:0") as (process, uri):
-        address = process.stderr.readline().split()[-1]
-        nbdsh(uri, 'h.pwrite(b"x" * 4096, 0); h.pread(512, 0)')
-        samples = scraped(address)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE_S)
-    assert samples['flashtwin_bytes_total{operation="write"}'] == "4096"
-    assert samples['flashtwin_request_seconds_count{operation="read"}'] == "1"
-    assert samples['flashtwin_request_seconds_bucket{operation="read",le="+Inf"}'] == "1"
-    assert samples["flashtwin_recording_failed"] == "0"
 
 
 @pytest.mark.parametrize(

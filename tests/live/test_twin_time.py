@@ -226,6 +226,9 @@ def test_metrics_over_http(tmp_path: Path) -> None:
             client(server, "h.pwrite(bytes(range(256)) * 16, 0)")
             samples = scraped(said[0].removeprefix("figures: "))
     assert samples['flashtwin_requests_total{operation="write"}'] == "1"
+    assert samples['flashtwin_bytes_total{operation="write"}'] == "4096"
+    assert samples['flashtwin_request_seconds_bucket{operation="write",le="+Inf"}'] == "1"
+    assert samples['flashtwin_request_seconds_count{operation="write"}'] == "1"
     assert (
         samples["flashtwin_host_pages_written_total"] == samples['flashtwin_flash_writes_total{cause="unique"}'] == "1"
     )
