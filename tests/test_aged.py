@@ -152,19 +152,15 @@ def test_a_folder_that_cannot_be_written_is_said_and_no_more(
     )
 
 
-def test_the_limits_are_heard(trace: ft.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limit_in_the_environment_is_heard(trace: ft.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     replayed(trace, "conventional", seed=1)
     (first,) = aged.drives()
     monkeypatch.setenv(aged.BYTES_VARIABLE, "1")
     replayed(trace, "conventional", seed=2)
-    (second,) = aged.drives()
-    assert second.name != first.name
-    monkeypatch.setattr(aged, "LEAST_S", 1000.0)
-    replayed(trace, "conventional", seed=3)
-    assert aged.drives() == [second]
+    assert first not in aged.drives()
     monkeypatch.setenv(aged.BYTES_VARIABLE, "much")
     with pytest.raises(ft.FlashtwinError, match="whole number of bytes"):
-        replayed(trace, "conventional", seed=4)
+        replayed(trace, "conventional", seed=3)
 
 
 def test_two_processes_at_one_drive_do_no_harm(trace: ft.Trace, cache: Path) -> None:

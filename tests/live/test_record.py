@@ -45,22 +45,6 @@ def recorded(server: ft.Server, image: Path) -> ft.Trace:
     return ft.open(image.with_name("mine.parquet"))
 
 
-def test_nbdinfo_is_told_what_the_server_can(server: ft.Server) -> None:
-    need("nbdinfo")
-    found = json.loads(run("nbdinfo", "--json", server.uri))
-    assert found["protocol"] == "newstyle-fixed"
-    export = found["exports"][0]
-    assert export["export-size"] == 8 << 20
-    assert export["contexts"] == ["base:allocation"]
-    able = ("can_df", "can_fast_zero", "can_flush", "can_fua", "can_multi_conn", "can_trim", "can_zero")
-    assert all(export[name] for name in able), export
-    assert not export["is_read_only"]
-    sizes = [export[f"block_size_{kind}"] for kind in ("minimum", "preferred", "maximum")]
-    assert sizes == [1, PAGE, 32 << 20]
-    extents = json.loads(run("nbdinfo", "--map", "--json", server.uri))
-    assert [(one["length"], one["description"]) for one in extents] == [(8 << 20, "hole,zero")]
-
-
 def test_every_request_of_libnbd(server: ft.Server, image: Path) -> None:
     need("nbdsh")
     script = f"""
