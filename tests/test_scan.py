@@ -1,10 +1,6 @@
 """Traces that stay in their files: the same results, and memory that does not grow with the requests."""
 
-import os
 import pickle
-import signal
-import subprocess
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,7 +14,7 @@ import flashtwin as ft
 from flashtwin.replays.folders import replay_into
 from flashtwin.results import names
 
-from .conftest import PATIENCE_S, PROGRAM, Cli, Process, fiu_trace, peak_mib, started
+from .conftest import Cli, Process, fiu_trace, peak_mib
 
 LITTLE = {"blocks_per_plane": 20, "pages_per_block": 16, "channels": 2, "chips_per_channel": 2, "planes_per_die": 1}
 #: What depends on the end of the trace, or on all of it, when the first request is served.
@@ -191,20 +187,6 @@ def write_long_trace(path: Path, requests: int, *, pages: int, contents: int) ->
             })  # fmt: skip
             out = out or stack.enter_context(pq.ParquetWriter(path, table.schema))
             out.write_table(table)
-
-
-def test_interrupt_ends_both_readings(tmp_path: Path) -> None:
-    path = tmp_path / "long.parquet"
-    write_long_trace(path, 3_000_000, pages=100_000, contents=200_000)
-    for after_s in (1.0, 4.0):
-        with started(PROGRAM, "replay", path, "--system", "rr-ssd", "--stream", stderr=subprocess.PIPE) as program:
-            time.sleep(after_s)
-            if program.poll() is not None:
-                continue
-            os.kill(program.pid, signal.SIGINT)
-            _, err = program.communicate(timeout=PATIENCE_S)
-            assert program.returncode == 130
-            assert err.splitlines()[-1] == "interrupted; no incomplete file was left"
 
 
 def test_memory_does_not_grow_with_the_requests(tmp_path: Path) -> None:

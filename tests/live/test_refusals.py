@@ -13,8 +13,7 @@ import flashtwin as ft
 from ..conftest import PATIENCE_S, PROGRAM, Cli, clean_environment, started, wait_until
 from ..tools import need
 from .nbd import Client
-from .serving import flashtwin, run
-from .test_record import rows
+from .serving import run
 
 
 def test_sizes_beyond_all_measure_are_refused(cli: Cli, tmp_path: Path) -> None:
@@ -123,25 +122,12 @@ def test_a_recording_replaces_a_link_and_not_what_it_leads_to(cli: Cli, tmp_path
     assert not (tmp_path / "missing.parquet").exists()
 
 
-def test_recording_on_a_full_disk_keeps_earlier_requests(tmp_path: Path) -> None:
-    need("prlimit")
-    (tmp_path / "disk.img").write_bytes(bytes(16 << 20))
-    (tmp_path / "mine.parquet").touch()
+def test_recording_that_has_stopped_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    from flashtwin.cli import _serving
 
-    words = ("record", "disk.img", "--out", "mine.parquet", "--force", "--read-only", "--socket", "s")
-    limited = {"before": ("prlimit", "--fsize=60000"), "cwd": tmp_path, "stderr": subprocess.PIPE}
-    with flashtwin(*words, **limited) as (process, uri):
-        with Client(uri) as client:
-            assert client.read(0, 4096)[0] == 0
-            wait_until(lambda: rows(tmp_path / "mine.parquet") > 0)
-            for page in range(4_000):
-                assert client.read(page * 4096, 4096) == (0, bytes(4096)), "requests go on"
-            time.sleep(1.2)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE_S)
-    assert "File too large" in err
-    assert ft.open(tmp_path / "mine.parquet").info["requests"] == 1
-    # Whole for any tool: nothing was to be cut off.
-    from flashtwin.live.recording import recover
-
-    assert recover(tmp_path / "mine.parquet") == (1, 0)
+    told: set[str] = set()
+    for _ in range(2):
+        _serving.warn({"recording": {"failure": "mine.parquet: File too large"}}, told)
+    assert capsys.readouterr().err == (
+        "warning: nothing is recorded any more, requests go on: mine.parquet: File too large\n"
+    )
