@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import flashtwin as ft
 from flashtwin.results import folder, schema
 from flashtwin.sweeps import across, batch, crew
 
-from .conftest import PATIENCE_S, PROGRAM, Cli, contents, finished, fiu_trace, started, wait_until
+from .conftest import PATIENCE_S, Cli, contents, fiu_trace, started
 from .test_bad_input import complains
 
 TABLES = set(schema.WORKLOAD_TABLES)
@@ -312,26 +311,6 @@ def test_a_single_trace_is_done_again_for_other_options_only(cli: Cli, small_tra
     assert again.out == first.out
     assert cli(*command, "--set", "distance_max=512").err == "results: out\n"
     assert "reusing" in cli(*command, "--set", "locality.distance_max=512").err
-
-
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_interrupted_only_complete_files_are_left(workers: str, tmp_path: Path) -> None:
-    folder = tmp_path / "many"
-    folder.mkdir()
-    for name in "abcde":
-        (folder / f"{name}.fiu").write_text(fiu_trace(8_000 + ord(name), footprint=5_000))
-    command = (PROGRAM, "characterize", "many", *BRIEF, "--out", "all", "--workers", workers)
-    done = (tmp_path / "all").glob
-    with started(*command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
-        # Each worker may be at one that is written but not noted as complete.
-        wait_until(lambda: len(list(done("traces/*/characterization.json"))) > int(workers), process=program)
-        program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=PATIENCE_S)
-    assert (program.returncode, err) == (130, "interrupted; no incomplete file was left\n")
-    left = [path.name for path in (tmp_path / "all").rglob("*")]
-    assert not [name for name in left if name.endswith((".partial", ".tmp"))]
-    assert "traces.json" not in left
-    assert finished(*command, cwd=tmp_path).err.startswith("reusing ")
 
 
 @pytest.mark.usefixtures("no_pages")

@@ -181,14 +181,3 @@ def test_a_run_whose_processes_always_die_is_missing(
     assert "signal 9" in said[0]
     monkeypatch.setattr(crew, "WORKER", worker)
     assert ft.sweep(small_trace, tmp_path / "out", systems, speed=[1, 2], workers=2).complete
-
-
-def test_interrupted(tmp_path: Path, small_trace: Path) -> None:
-    with start(tmp_path, command(small_trace, 400, "out"), subprocess.PIPE) as program:
-        wait_until(lambda: bool(runs(tmp_path / "out")), process=program)
-        program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=PATIENCE_S)
-    assert (program.returncode, err) == (130, "interrupted; no incomplete file was left\n")
-    assert 0 < len(runs(tmp_path / "out")) < 400
-    assert not left_over(tmp_path / "out")
-    assert not ft.Sweep.read(tmp_path / "out").complete
