@@ -3,7 +3,6 @@
 import itertools
 import json
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import flashtwin as ft
 from flashtwin.characterization.statistics import METRICS
 from flashtwin.recipes.workloads import Achieved, Target
 
-from .conftest import ROOT, Cli, finished, fiu
+from .conftest import ROOT, Cli, fiu, peak_mib
 
 SMALL = 60_000
 WEBVM = ROOT / "traces" / "webvm-small.fiu.zst"
@@ -129,20 +128,13 @@ def test_other_days_are_made(cli: Cli, tmp_path: Path) -> None:
     assert two.info["duration_ns"] / 1e9 == pytest.approx(14 * day, rel=0.02)
 
 
-def peak_memory(scale: float, path: Path) -> int:
-    program = (
-        "import resource, sys, flashtwin as ft;"
-        "ft.workload('rr-ssd/webvm').write(sys.argv[1], scale=float(sys.argv[2]));"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
-    )
-    return int(finished(sys.executable, "-c", program, path, scale).out)
-
-
 def test_a_trace_is_written_without_being_held(tmp_path: Path) -> None:
     # 3.8 million requests with one content each are 140 MB as columns. The pages and values that have to
     # be kept in mind are under 20 MB, a few batches of rows about as much.
-    small, whole = (peak_memory(scale, tmp_path / "webvm.parquet") for scale in (0.07, 1.0))
-    assert whole - small < 70e6, (small, whole)
+    words = ("trace", "synthesize", "rr-ssd/webvm", "--force", "--out", "webvm.parquet", "--scale")
+    (_, small), (done, whole) = (peak_mib(tmp_path, *words, scale) for scale in ("0.07", "1"))
+    assert done.status == 0, done.err
+    assert whole - small < 67, (small, whole)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--check",)])
