@@ -112,41 +112,6 @@ def test_200_runs_killed_100_times(tmp_path: Path, small_trace: Path) -> None:
         turn += 1
 
 
-@pytest.mark.slow
-def test_a_dask_scheduler_is_killed_at_random(tmp_path: Path, small_trace: Path) -> None:
-    """The scheduler goes in the midst, three times; the client says so, and the next sweep goes on."""
-    pytest.importorskip("distributed", reason="flashtwin[dask] is not installed")
-    points, draw = 200, random.Random(1)
-    assert finished(*command(small_trace, points, "whole"), cwd=tmp_path).status == 0
-    struck, before = 0, dict[str, int]()
-    while True:
-        place = tmp_path / f"cluster-{struck}"
-        place.mkdir()
-        with dask_at_work(place) as (file, (scheduler, *_)):
-            words = [word for word in command(small_trace, points, "out") if word not in ("--workers", "2")]
-            goal = len(before) + draw.randrange(1, 40)
-            with start(tmp_path, [*words, "--on", f"dask:{file}"], subprocess.PIPE) as program:
-                while struck < 3 and program.poll() is None and len(runs(tmp_path / "out")) < goal:
-                    time.sleep(0.002)
-                if struck < 3 and program.poll() is None:
-                    time.sleep(draw.random() * 0.01)
-                    scheduler.kill()
-                _, said = program.communicate(timeout=PATIENCE_S)
-        _nothing_is_torn(tmp_path / "out")
-        after = runs(tmp_path / "out")
-        assert {key: after.get(key) for key in before} == before, "what was finished is not made again"
-        before = after
-        if program.returncode == 0:
-            break
-        # 2: the scheduler is gone; 1: tasks that went with it are missing points. Never a fault of ours.
-        assert program.returncode in (1, 2)
-        assert "internal error" not in said
-        struck += 1
-    assert struck >= 1
-    assert len(after) == points
-    assert table(tmp_path / "out") == table(tmp_path / "whole")
-
-
 @contextmanager
 def dask_at_work(place: Path, *more: str) -> Iterator[tuple[Path, list[subprocess.Popen[str]]]]:
     """A scheduler and two workers with more options: the file that leads to them, and all three."""
