@@ -1,5 +1,6 @@
 """Any process killed at any time: the same table in the end, no run that is half there, none made twice."""
 
+import itertools
 import random
 import signal
 import subprocess
@@ -83,33 +84,20 @@ def _nothing_is_torn(out: Path) -> None:
         assert store.get(key) is not None, f"{key} is half there"
 
 
-def left_over(out: Path) -> list[str]:
-    return [path.name for path in out.rglob("*") if path.name.endswith((".partial", ".tmp"))]
-
-
-def swept(folder: Path, trace: Path, points: int, kills: int, seed: int, whole: bytes) -> int:
-    struck = disturbed(folder, command(trace, points, "out"), points, kills, seed)
-    assert table(folder / "out") == whole
-    assert not left_over(folder / "out")
-    assert ft.Sweep.read(folder / "out").complete
-    return struck
-
-
-def test_killed_at_random(tmp_path: Path, small_trace: Path) -> None:
-    assert finished(*command(small_trace, 40, "whole"), cwd=tmp_path).status == 0
-    assert swept(tmp_path, small_trace, 40, 4, 1, table(tmp_path / "whole")) >= 2
-
-
-@pytest.mark.slow
-def test_200_runs_killed_100_times(tmp_path: Path, small_trace: Path) -> None:
-    assert finished(*command(small_trace, 200, "whole"), cwd=tmp_path).status == 0
-    whole = table(tmp_path / "whole")
-    struck, turn = 0, 0
-    while struck < 100:
+@pytest.mark.parametrize(("points", "kills", "least"), [(40, 4, 2), pytest.param(200, 25, 100, marks=pytest.mark.slow)])
+def test_killed_at_random(points: int, kills: int, least: int, tmp_path: Path, small_trace: Path) -> None:
+    assert finished(*command(small_trace, points, "whole"), cwd=tmp_path).status == 0
+    struck = 0
+    for turn in itertools.count():
         place = tmp_path / f"turn-{turn}"
         place.mkdir()
-        struck += swept(place, small_trace, 200, 25, turn, whole)
-        turn += 1
+        struck += disturbed(place, command(small_trace, points, "out"), points, kills, turn + 1)
+        assert table(place / "out") == table(tmp_path / "whole")
+        names_left = [path.name for path in (place / "out").rglob("*")]
+        assert not [name for name in names_left if name.endswith((".partial", ".tmp"))]
+        assert ft.Sweep.read(place / "out").complete
+        if struck >= least:
+            break
 
 
 @contextmanager
