@@ -71,6 +71,7 @@ def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
         ("store/runs/*/*.json:0", ("sweep", "many/a.fiu", "--systems", "conventional,rr-ssd", "--speed", "1:200:1",
          "--workers", "2")),
     ],
+    ids=["characterize-1", "characterize-2", "sweep"],
 )  # fmt: skip
 def test_jobs_of_many_parts_keep_whole_ones(begun: str, words: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "many").mkdir()
