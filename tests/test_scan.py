@@ -59,6 +59,15 @@ def same(one: ft.Result, other: ft.Result) -> None:
         assert one.table(name).to_arrow().equals(other.table(name).to_arrow()), name
 
 
+@pytest.mark.parametrize("system", ft.systems())
+def test_all_systems(system: str, traces: dict[str, Path]) -> None:
+    for name, path in traces.items():
+        sets = {**LITTLE, "content": "recorded" if name == "whole" else "unique"}
+        held = ft.replay(ft.open(path), system, **sets)
+        for window in (1, 700, None):
+            same(held, ft.replay(ft.scan(path, window_requests=window), system, **sets))
+
+
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("system", ["conventional", "ca-ssd", "rr-ssd", "hot-cold", "ds-ftl"])
 def test_what_needs_the_whole_trace(system: str, setting: str, traces: dict[str, Path]) -> None:
