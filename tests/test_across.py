@@ -6,17 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.sweeps.across import CharacterizedTrace
 
-from . import tiny
-
-
-def traced(name: str, seed: int = 7, category: str = "", **facts: Any) -> CharacterizedTrace:
-    native = tiny.Native(name, seed, content=False, **facts)
-    tables = {key: native.table(key).to_pylist() for key in native.table_names}
-    return CharacterizedTrace(name, category, rows.flat(native.summary, tables), tables)
+from .tiny import characterized
 
 
 def found(traces: list[CharacterizedTrace], figure: str) -> list[dict[str, Any]]:
@@ -26,7 +19,7 @@ def found(traces: list[CharacterizedTrace], figure: str) -> list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def traces() -> list[CharacterizedTrace]:
-    return [traced(f"t{seed}", seed, "mail" if seed % 3 else "web") for seed in range(9)]
+    return [characterized(f"t{seed}", seed, "mail" if seed % 3 else "web") for seed in range(9)]
 
 
 @pytest.mark.parametrize(
@@ -40,13 +33,13 @@ def traces() -> list[CharacterizedTrace]:
     ],
 )
 def test_who_enters(facts: dict[str, int], counts: tuple[int, int, int]) -> None:
-    who = across.entrants([traced("one", **facts)])
+    who = across.entrants([characterized("one", **facts)])
     assert (len(who.any), len(who.writing), len(who.reading)) == counts
     assert who.counts["traces"] == 1
 
 
 def test_too_few_writes_a_page_do_not_enter_write_amplification() -> None:
-    trace = traced("one")
+    trace = characterized("one")
     row = {**trace.row, "write_amplification.enters_statistics": False}
     who = across.entrants([CharacterizedTrace("one", "", row, trace.tables)])
     assert (len(who.any), len(who.writing)) == (1, 0)
@@ -98,12 +91,12 @@ def test_means_have_their_confidence_interval(traces: list[CharacterizedTrace]) 
 
 
 def test_one_trace_has_no_confidence_interval() -> None:
-    names = {row["statistic"] for row in found([traced("one")], "2")}
+    names = {row["statistic"] for row in found([characterized("one")], "2")}
     assert names == {"mean", "count"}
 
 
 def test_f_min_beyond_the_search_counts_as_its_end() -> None:
-    plain = traced("one")
+    plain = characterized("one")
     beyond = [{**row, "f_min": None if row["partitions"] == 2 else row["f_min"]} for row in plain.tables["f_min"]]
     trace = CharacterizedTrace("one", "", plain.row, {**plain.tables, "f_min": beyond})
     stats = {row["statistic"]: row["value"] for row in found([trace], "1c") if row["x"] == 2}
@@ -177,7 +170,7 @@ def test_scatters_name_their_traces(traces: list[CharacterizedTrace]) -> None:
 
 
 def test_scatters_show_ra_relative_to_one_sector_pages() -> None:
-    one = traced("one")
+    one = characterized("one")
     plain, half = (
         CharacterizedTrace("one", "", one.row, {**one.tables, "read_amplification": [
             {**row, "read_amplification": share * row["normalised"]} for row in one.tables["read_amplification"]

@@ -23,15 +23,6 @@ def test_two_studies_and_two_thread_counts_agree(cli: Cli, tmp_path: Path, small
     assert [name for name in first if found[name] != first[name]] == []
 
 
-def test_a_trace_is_the_same_in_parquet(cli: Cli, tmp_path: Path, small_trace: Path) -> None:
-    cli("trace", "convert", small_trace, "small.parquet", status=0)
-    options = ("--systems", "ca-ssd,rr-ssd", "--period", "0.05s")
-    cli("compare", small_trace, *options, "--out", "text", status=0)
-    cli("compare", "small.parquet", *options, "--out", "parquet", status=0)
-    text, parquet = (contents(tmp_path / name / "runs") for name in ("text", "parquet"))
-    assert [name for name in text if parquet[name] != text[name]] == []
-
-
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_trace_figures_are_equal_with_and_without_runs(small_trace: Path, threads: int) -> None:
     trace = ft.open(small_trace)

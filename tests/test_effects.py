@@ -9,7 +9,7 @@ import flashtwin as ft
 from flashtwin.results import effects
 from flashtwin.results.sweeps import load
 
-from .conftest import Cli, fiu
+from .conftest import fiu
 
 DRIVE = {
     "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 2, "pages_per_block": 16,
@@ -78,11 +78,3 @@ def test_blocks_of_a_drive_follow_from_how_full_it_is() -> None:
 
 def _one(sets: dict[str, Any]) -> dict[str, Any]:
     return {key: [value] for key, value in sets.items()}
-
-
-def test_the_command_line_says_so(cli: Cli, trace: Path) -> None:
-    words = [word for key, value in DRIVE.items() for word in ("--set", f"{key}={value}")]
-    sweep = ("sweep", trace, "--systems", "conventional,ca-ssd", "--set", "hash_us=10,20", "--workers", 1)
-    done = cli(*sweep, *words, "--out", "swept")
-    assert "engine.hash_us changed nothing on conventional: the system does not look at it" in done.err
-    assert "on ca-ssd" not in done.err

@@ -163,47 +163,35 @@ class TestRanges:
         assert found.text == "-20.0 to +50.0 %; hash unit"
 
 
+def case(*changes: float, spread: float = 0.0) -> gains.Case:
+    return gains.Case("drive", "trace", changes, spread)
+
+
 class TestGains:
-    def case(self, *changes: float, spread: float = 0.0) -> gains.Case:
-        return gains.Case("drive", "trace", changes, spread)
-
     @pytest.mark.parametrize(
-        ("changes", "spread", "sign"),
+        ("found", "expected"),
         [
-            ((-0.2,), 0.0, -1),
-            ((0.009,), 0.0, 0),
-            ((-0.03,), 0.04, 0),
-            ((0.03, 0.05), 0.02, 1),
-            ((-0.01, 0.03), 0.04, 0),
-        ],
-    )
-    def test_change_below_the_spread_is_a_tie(self, changes: tuple[float, ...], spread: float, sign: int) -> None:
-        assert self.case(*changes, spread=spread).sign == sign
-
-    @pytest.mark.parametrize(
-        ("changes", "went", "verdict"),
-        [
-            ([-0.2, -0.4], "falls in all 2 cases (-40 to -20 %)", "pays"),
-            ([0.2, 0.2], "rises in all 2 cases (+20 %)", "costs"),
-            ([0.0, 0.004], "ties in all 2 cases (+0 %)", "changes nothing"),
-            ([-0.2, 0.0], "falls in 1, ties in 1 (-20 to +0 %)", "pays or changes nothing"),
-            ([-0.2, 0.3, 0.0], "falls in 1, rises in 1, ties in 1 (-20 to +30 %)",
-             "pays in some cases and costs in others"),
+            # A change below the spread is a tie.
+            (case(-0.2).sign, -1), (case(0.009).sign, 0), (case(-0.03, spread=0.04).sign, 0),
+            (case(0.03, 0.05, spread=0.02).sign, 1), (case(-0.01, 0.03, spread=0.04).sign, 0),
+            # A cause is named only if the effect goes with it.
+            (gains.remainder(0.3, 0.0), "the effect is gone"), (gains.remainder(0.3, -0.1), "the effect turns round"),
+            (gains.remainder(0.3, 0.1), "most of it is gone"), (gains.remainder(0.3, 0.2), "part of it is gone"),
+            (gains.remainder(0.3, 0.29), "the effect stays"), (gains.remainder(0.3, 0.5), "the effect grows"),
+            # Words follow the cases.
+            *((gains.direction([case(one) for one in changes]), went) for changes, went in (
+                ((-0.2, -0.4), "falls in all 2 cases (-40 to -20 %)"),
+                ((0.2, 0.2), "rises in all 2 cases (+20 %)"), ((0.0, 0.004), "ties in all 2 cases (+0 %)"),
+                ((-0.2, 0.3, 0.0), "falls in 1, rises in 1, ties in 1 (-20 to +30 %)"),
+            )),
+            *((gains.verdict([case(one) for one in changes]), verdict) for changes, verdict in (
+                ((-0.2, -0.4), "pays"), ((0.2, 0.2), "costs"), ((0.0, 0.004), "changes nothing"),
+                ((-0.2, 0.0), "pays or changes nothing"), ((-0.2, 0.3), "pays in some cases and costs in others"),
+            )),
         ],
     )  # fmt: skip
-    def test_words_follow_the_cases(self, changes: list[float], went: str, verdict: str) -> None:
-        cases = [self.case(one) for one in changes]
-        assert (gains.direction(cases), gains.verdict(cases)) == (went, verdict)
-
-    @pytest.mark.parametrize(
-        ("without", "words"),
-        [
-            (0.0, "the effect is gone"), (-0.1, "the effect turns round"), (0.1, "most of it is gone"),
-            (0.2, "part of it is gone"), (0.29, "the effect stays"), (0.5, "the effect grows"),
-        ],
-    )  # fmt: skip
-    def test_cause_is_named_only_if_the_effect_goes_with_it(self, without: float, words: str) -> None:
-        assert gains.remainder(0.3, without) == words
+    def test_words_follow_the_cases(self, found: object, expected: object) -> None:
+        assert found == expected
 
     @pytest.mark.parametrize("knee", [-3, 0, 5, 8])
     def test_last_clock_that_is_kept_up_with_is_found(self, knee: int) -> None:

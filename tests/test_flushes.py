@@ -32,10 +32,6 @@ def trace() -> ft.Trace:
     return ft.Trace.from_frame(frame(), name="transactions")
 
 
-def replayed(trace: ft.Trace, **sets: Any) -> dict[str, Any]:
-    return ft.replay(trace, "conventional", **sets).summary
-
-
 @pytest.mark.parametrize("word", ["flush", "F", "sync"])
 def test_words_for_a_flush(word: str, trace: ft.Trace) -> None:
     assert ft.Trace.from_frame(frame(word), name="transactions").digest == trace.digest
@@ -46,17 +42,6 @@ def test_offset_and_length_of_a_flush_are_not_looked_at(trace: ft.Trace) -> None
     given["offset_bytes"] = [512 if offset is None else offset for offset in given["offset_bytes"]]
     given["length_bytes"] = [length or 512 for length in given["length_bytes"]]
     assert ft.Trace.from_frame(given, name="transactions").digest == trace.digest
-
-
-def test_flushes_are_counted(trace: ft.Trace) -> None:
-    assert trace.info["flushes"] == TRANSACTIONS
-    assert trace.info["writes_per_flush"] == WRITES
-    assert trace.info["quality"]["empty_requests"] == 0
-    summary = replayed(trace)
-    assert summary["requests"]["flush"] == summary["response"]["flush"]["count"] == TRANSACTIONS
-    assert summary["requests"]["completed"] == len(trace)
-    assert summary["response"]["flush"]["min_ns"] > 0
-    assert replayed(trace, flush="none")["response"]["flush"]["max_ns"] == 0
 
 
 def test_tables_show_flushes_where_there_are_some(trace: ft.Trace, tmp_path: Path, cli: Cli) -> None:

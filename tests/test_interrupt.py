@@ -63,6 +63,33 @@ def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "report.html").is_file()
 
 
+@pytest.mark.parametrize(
+    ("begun", "words"),
+    [
+        *((f"traces/*/characterization.json:{workers}", ("characterize", "many", "--no-reports", "--period", "0.05s",
+           "--workers", f"{workers}")) for workers in (1, 2)),
+        ("store/runs/*/*.json:0", ("sweep", "many/a.fiu", "--systems", "conventional,rr-ssd", "--speed", "1:200:1",
+         "--workers", "2")),
+    ],
+    ids=["characterize-1", "characterize-2", "sweep"],
+)  # fmt: skip
+def test_jobs_of_many_parts_keep_whole_ones(begun: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for name in "abcde":
+        (tmp_path / "many" / f"{name}.fiu").write_text(fiu_trace(8_000 + ord(name), footprint=5_000))
+    out, (parts, workers) = tmp_path / "out", begun.split(":")
+    with start(tmp_path, *words, "--out", "out") as program:
+        # Each worker may be at one that is written but not noted as complete.
+        wait_until(lambda: len(list(out.glob(parts))) > int(workers), process=program)
+        assert stop(program) == (130, "interrupted; no incomplete file was left\n")
+    left = [path.name for path in out.rglob("*")]
+    assert not [name for name in left if name.endswith((".partial", ".tmp")) or name == "traces.json"]
+    if words[0] == "sweep":
+        assert not ft.Sweep.read(out).complete
+    else:
+        assert finished(PROGRAM, *words, "--out", "out", cwd=tmp_path).err.startswith("reusing ")
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
     (tmp_path / "long.fiu").write_text(fiu_trace(400_000, footprint=100_000))
     old = fiu_trace(100)

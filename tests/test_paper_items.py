@@ -24,7 +24,7 @@ from flashtwin.papers.model import Quantity, claims_of
 from flashtwin.papers.rr_ssd import designs as rr_ssd
 from flashtwin.papers.running import PaperBench, ReproductionOptions
 from flashtwin.replays.presets import System
-from flashtwin.results import rows, schema
+from flashtwin.results import schema
 
 from . import tiny
 from .test_papers import busy_trace
@@ -110,9 +110,8 @@ def test_every_item_is_computed_as_before(
 def test_swc_is_computed_as_before(golden_digests: Callable[..., None]) -> None:
     facts = {}
     for seed in range(9):
-        native = tiny.Native(f"{'mail' if seed % 3 else 'db'}{seed}", seed)
-        tables = {name: native.table(name).to_pylist() for name in native.table_names}
-        facts[native.summary["info"]["name"]] = {"row": rows.flat(native.summary, tables), "tables": tables}
+        one = tiny.characterized(f"{'mail' if seed % 3 else 'db'}{seed}", seed, content=True)
+        facts[one.name] = {"row": one.row, "tables": one.tables}
     golden_digests("swc", {item.id: digest(asdict(item.judge(facts))) for item in papers()["swc"].items})
 
 

@@ -1,6 +1,5 @@
 """Rules for every trace; those for every replay are in crates/sim/tests/it/swarm.rs."""
 
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,45 +11,22 @@ import flashtwin as ft
 
 from .conftest import fiu
 
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a FIU trace: a gap since the line before, a page, whether it is written, a content."""
-
-    gap_us: int
-    page: int
-    write: bool
-    content: int
-
-
-LINES = st.lists(
-    st.builds(
-        Line,
-        gap_us=st.sampled_from([0, 1, 50, 400, 20_000]),
-        page=st.integers(0, 119),
-        write=st.booleans(),
-        content=st.integers(0, 60),
-    ),
+#: Requests of a page: the gap since the one before in us, the page, the kind, the content.
+REQUESTS = st.lists(
+    st.tuples(st.sampled_from([0, 1, 50, 400, 20_000]), st.integers(0, 119), st.sampled_from("RW"), st.integers(0, 60)),
     min_size=1,
     max_size=400,
 )
 
 
-def opened(lines: list[Line]) -> ft.Trace:
-    times_us = accumulate(line.gap_us for line in lines)
-    rows = ((1000 * at, one.page, "RW"[one.write], one.content) for at, one in zip(times_us, lines, strict=True))
+@given(requests=REQUESTS)
+def test_any_trace_survives_the_way_through_parquet(requests: list[tuple[int, int, str, int]]) -> None:
+    times_us = accumulate(gap_us for gap_us, *_ in requests)
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "any.fiu"
-        path.write_text(fiu(rows))
-        return ft.open(path)
-
-
-@given(lines=LINES)
-def test_any_trace_survives_the_way_through_parquet(lines: list[Line]) -> None:
-    trace = opened(lines)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "any.parquet"
-        trace.write_parquet(path)
-        again = ft.open(path)
+        text, parquet = Path(folder) / "any.fiu", Path(folder) / "any.parquet"
+        text.write_text(fiu((1000 * at, *rest) for at, (_, *rest) in zip(times_us, requests, strict=True)))
+        trace = ft.open(text)
+        trace.write_parquet(parquet)
+        again = ft.open(parquet)
     assert again.digest == trace.digest
     assert {**again.info, "format": ""} == {**trace.info, "format": ""}

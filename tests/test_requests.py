@@ -10,7 +10,6 @@ import pytest
 
 import flashtwin as ft
 from flashtwin import _core
-from flashtwin.errors import SimError
 from flashtwin.results import folder, names, schema
 
 from .conftest import Cli, fiu_trace
@@ -82,24 +81,6 @@ def test_arrivals_are_on_both_clocks(trace: ft.Trace) -> None:
     assert max(ends) == result.summary["throughput"]["last_response_ns"]
 
 
-def test_chips_are_those_that_served(trace: ft.Trace) -> None:
-    """Of reads of one page the rows say all that the chips' own counts say."""
-    result = ft.replay(trace, "rr-ssd", per_request=True, speed=40, period_s=0.02)
-    table = pa.table(result.table(names.REQUESTS))
-    chips = pa.table(result.table("chips")).to_pylist()
-    single = table.filter(pc.and_(pc.equal(table["op"], "read"), pc.equal(table["pages"], 1)))
-    several = pc.sum(table.filter(pc.and_(pc.equal(table["op"], "read"), pc.greater(table["pages"], 1)))["pages"])
-    served = [0] * len(chips)
-    for chip in single["chip"].drop_null().to_pylist():
-        served[chip] += 1
-    counts = [chip["reads"] for chip in chips]
-    assert all(mine <= all_of_them for mine, all_of_them in zip(served, counts, strict=True))
-    assert sum(counts) - sum(served) <= several.as_py()
-    redirected = pc.sum(table["redirected"]).as_py()
-    assert 0 < redirected <= result.summary["page_ops"]["redirected_reads"]
-    assert not any(row["redirected"] for row in table.to_pylist() if row["chip"] is None or row["op"] != "read")
-
-
 def test_nothing_unless_asked_for_and_nothing_else_differs(trace: ft.Trace) -> None:
     plain, followed = ft.replay(trace, "rr-ssd"), ft.replay(trace, "rr-ssd", per_request=True)
     assert names.REQUESTS not in plain.table_names
@@ -130,13 +111,6 @@ def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> Non
     cli("compare", small_trace, "--systems", "conventional,ca-ssd", "--per-request", "--out", "out", status=0)
     file = names.table(names.run(tmp_path / "out", "ca-ssd"), names.REQUESTS)
     assert pq.read_metadata(file).num_rows == 2_000
-
-
-def test_a_table_that_cannot_be_written_is_named(tmp_path: Path, trace: ft.Trace) -> None:
-    place = tmp_path / "nowhere" / "requests"
-    system = ft.system("conventional")
-    with pytest.raises(SimError, match=str(place)):
-        _core.run(trace._native, [system._resolved], requests=[place])
 
 
 def test_a_table_that_nobody_moved_goes_with_its_result(tmp_path: Path, trace: ft.Trace) -> None:

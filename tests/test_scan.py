@@ -1,10 +1,7 @@
 """Traces that stay in their files: the same results, and memory that does not grow with the requests."""
 
-import os
 import pickle
-import signal
-import subprocess
-import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,7 @@ import flashtwin as ft
 from flashtwin.replays.folders import replay_into
 from flashtwin.results import names
 
-from .conftest import PATIENCE_S, PROGRAM, Cli, Process, fiu_trace, peak_mib, started
+from .conftest import Cli, Process, fiu_trace, peak_mib
 
 LITTLE = {"blocks_per_plane": 20, "pages_per_block": 16, "channels": 2, "chips_per_channel": 2, "planes_per_die": 1}
 #: What depends on the end of the trace, or on all of it, when the first request is served.
@@ -178,55 +175,27 @@ def test_trace_larger_than_memory_is_streamed_with_a_note(
 
 #: Rows that are made, and written, together.
 _ROWS = 1 << 18
-#: Mean time between two requests.
-_GAP_NS = 40_000
-_WRITES = 0.6
-_PAGE_BYTES = 4096
 
 
 def write_long_trace(path: Path, requests: int, *, pages: int, contents: int) -> None:
     """Requests of a page each, three of five of them writes; some pages and some contents are much more popular."""
     random = np.random.Generator(np.random.PCG64(1))
-    schema = pa.schema(
-        [("time_ns", pa.int64()), ("volume", pa.uint32()), ("op", pa.uint8()), ("offset_bytes", pa.uint64()),
-         ("length_bytes", pa.uint32()), ("content", pa.list_(pa.uint32()))]
-    )  # fmt: skip
-    new = min(contents / (requests * _WRITES), 1.0)
-    now_ns = known = 0
-    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=False) as out:
+    with ExitStack() as stack:
+        out = None
         for first in range(0, requests, _ROWS):
             rows = min(_ROWS, requests - first)
-            times = now_ns + np.cumsum(random.integers(0, 2 * _GAP_NS, rows))
-            now_ns = int(times[-1])
-            writes = random.random(rows) < _WRITES
-            page = (pages * random.random(rows) ** 3).astype(np.uint64)
-            written = int(writes.sum())
-            fresh = (random.random(written) < new) | (known == 0)
-            numbers = known + np.cumsum(fresh) - 1
-            old = (known * random.random(written) ** 2).astype(np.int64)
-            content = np.where(fresh, numbers, old).astype(np.uint32)
-            known = int(numbers[-1]) + 1
-            offsets = np.concatenate([[0], np.cumsum(writes)]).astype(np.int32)
-            columns = [
-                pa.array(times), pa.array(np.zeros(rows, np.uint32)), pa.array(writes.astype(np.uint8)),
-                pa.array(page * _PAGE_BYTES), pa.array(np.full(rows, _PAGE_BYTES, np.uint32)),
-                pa.ListArray.from_arrays(pa.array(offsets), pa.array(content)),
-            ]  # fmt: skip
-            out.write_batch(pa.record_batch(columns, schema=schema))
-
-
-def test_interrupt_ends_both_readings(tmp_path: Path) -> None:
-    path = tmp_path / "long.parquet"
-    write_long_trace(path, 3_000_000, pages=100_000, contents=200_000)
-    for after_s in (1.0, 4.0):
-        with started(PROGRAM, "replay", path, "--system", "rr-ssd", "--stream", stderr=subprocess.PIPE) as program:
-            time.sleep(after_s)
-            if program.poll() is not None:
-                continue
-            os.kill(program.pid, signal.SIGINT)
-            _, err = program.communicate(timeout=PATIENCE_S)
-            assert program.returncode == 130
-            assert err.splitlines()[-1] == "interrupted; no incomplete file was left"
+            is_write = random.random(rows) < 0.6
+            drawn = (contents * random.random(rows) ** 2).astype(np.uint32)
+            ends = np.append(0, np.cumsum(is_write)).astype(np.int32)
+            table = pa.table({
+                "time_ns": 40_000 * np.arange(first, first + rows), "volume": np.zeros(rows, np.uint32),
+                "op": is_write.astype(np.uint8),
+                "offset_bytes": (pages * random.random(rows) ** 3).astype(np.uint64) * 4096,
+                "length_bytes": np.full(rows, 4096, np.uint32),
+                "content": pa.ListArray.from_arrays(ends, drawn[is_write]),
+            })  # fmt: skip
+            out = out or stack.enter_context(pq.ParquetWriter(path, table.schema))
+            out.write_table(table)
 
 
 def test_memory_does_not_grow_with_the_requests(tmp_path: Path) -> None:

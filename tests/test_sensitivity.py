@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
-from flashtwin.papers import choose, papers, running, sensitivity
+from flashtwin.papers import choose, papers, running
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import number
 from flashtwin.papers.designs import Headline
@@ -95,18 +95,6 @@ def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
     assert outcome.chart is not None
     same = plan.judge(figures(plan))
     assert {row[-1] for row in same.tables[0]["rows"]} == {"holds within 2 points"}
-
-
-def test_tables_of_several_papers_stand_as_one() -> None:
-    one, other = made_up({"hashing": "not."}), made_up({"load": "not."})
-    papers_of = [("one", one, figures(one)), ("other", other, figures(other, off=(0.0, 10.0))), ("none", one, {})]
-    table, by_choice = sensitivity.together(papers_of)
-    assert [row[:2] for row in table["rows"]] == [["one", "x"], ["one", "y"], ["other", "x"], ["other", "y"]]
-    assert table["header"][0] == "paper"
-    counts = {row[0]: [int(cell) for cell in row[1:]] for row in by_choice["rows"]}
-    assert counts["buffer reads"] == [0, 1, 0, 0, 3]
-    assert sum(counts["load"]) == sum(counts["hashing"]) == 2, "only where it was measured"
-    assert sensitivity.together([("none", one, {})]) == []
 
 
 MEASURED = {

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import flashtwin as ft
-
 from .conftest import PROGRAM, Outcome, finished
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/dev/full and `ulimit -v` are of Linux")
@@ -60,18 +58,3 @@ def test_memory_that_cannot_be_had_is_known_before_it_is_taken(small_trace: Path
     for words in ("the tables of 'ca-ssd-inverted'", "GB of address space", "ulimit -v", "nand.blocks_per_plane"):
         assert words in done.err
     assert len(done.err.splitlines()) == 1
-
-
-@linux
-def test_python_outlives_memory_that_cannot_be_had(small_trace: Path) -> None:
-    program = (
-        "import resource, sys, flashtwin as ft;"
-        "trace = ft.open(sys.argv[1]);"
-        "resource.setrlimit(resource.RLIMIT_AS, (6 * 10**9, -1));"
-        "failed = 0\n"
-        "try: ft.replay(trace, 'ca-ssd-inverted', **{'nand.planes_per_die': 17})\n"
-        "except ft.ConfigError: failed = 1\n"
-        "print(failed, ft.replay(trace, 'conventional').summary['requests']['completed'])"
-    )
-    done = finished(sys.executable, "-c", program, small_trace)
-    assert (done.out, done.err) == (f"1 {len(ft.open(small_trace))}\n", "")

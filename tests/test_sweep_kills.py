@@ -1,5 +1,6 @@
 """Any process killed at any time: the same table in the end, no run that is half there, none made twice."""
 
+import itertools
 import random
 import signal
 import subprocess
@@ -83,68 +84,20 @@ def _nothing_is_torn(out: Path) -> None:
         assert store.get(key) is not None, f"{key} is half there"
 
 
-def left_over(out: Path) -> list[str]:
-    return [path.name for path in out.rglob("*") if path.name.endswith((".partial", ".tmp"))]
-
-
-def swept(folder: Path, trace: Path, points: int, kills: int, seed: int, whole: bytes) -> int:
-    struck = disturbed(folder, command(trace, points, "out"), points, kills, seed)
-    assert table(folder / "out") == whole
-    assert not left_over(folder / "out")
-    assert ft.Sweep.read(folder / "out").complete
-    return struck
-
-
-def test_killed_at_random(tmp_path: Path, small_trace: Path) -> None:
-    assert finished(*command(small_trace, 40, "whole"), cwd=tmp_path).status == 0
-    assert swept(tmp_path, small_trace, 40, 4, 1, table(tmp_path / "whole")) >= 2
-
-
-@pytest.mark.slow
-def test_200_runs_killed_100_times(tmp_path: Path, small_trace: Path) -> None:
-    assert finished(*command(small_trace, 200, "whole"), cwd=tmp_path).status == 0
-    whole = table(tmp_path / "whole")
-    struck, turn = 0, 0
-    while struck < 100:
+@pytest.mark.parametrize(("points", "kills", "least"), [(40, 4, 2), pytest.param(200, 25, 100, marks=pytest.mark.slow)])
+def test_killed_at_random(points: int, kills: int, least: int, tmp_path: Path, small_trace: Path) -> None:
+    assert finished(*command(small_trace, points, "whole"), cwd=tmp_path).status == 0
+    struck = 0
+    for turn in itertools.count():
         place = tmp_path / f"turn-{turn}"
         place.mkdir()
-        struck += swept(place, small_trace, 200, 25, turn, whole)
-        turn += 1
-
-
-@pytest.mark.slow
-def test_a_dask_scheduler_is_killed_at_random(tmp_path: Path, small_trace: Path) -> None:
-    """The scheduler goes in the midst, three times; the client says so, and the next sweep goes on."""
-    pytest.importorskip("distributed", reason="flashtwin[dask] is not installed")
-    points, draw = 200, random.Random(1)
-    assert finished(*command(small_trace, points, "whole"), cwd=tmp_path).status == 0
-    struck, before = 0, dict[str, int]()
-    while True:
-        place = tmp_path / f"cluster-{struck}"
-        place.mkdir()
-        with dask_at_work(place) as (file, (scheduler, *_)):
-            words = [word for word in command(small_trace, points, "out") if word not in ("--workers", "2")]
-            goal = len(before) + draw.randrange(1, 40)
-            with start(tmp_path, [*words, "--on", f"dask:{file}"], subprocess.PIPE) as program:
-                while struck < 3 and program.poll() is None and len(runs(tmp_path / "out")) < goal:
-                    time.sleep(0.002)
-                if struck < 3 and program.poll() is None:
-                    time.sleep(draw.random() * 0.01)
-                    scheduler.kill()
-                _, said = program.communicate(timeout=PATIENCE_S)
-        _nothing_is_torn(tmp_path / "out")
-        after = runs(tmp_path / "out")
-        assert {key: after.get(key) for key in before} == before, "what was finished is not made again"
-        before = after
-        if program.returncode == 0:
+        struck += disturbed(place, command(small_trace, points, "out"), points, kills, turn + 1)
+        assert table(place / "out") == table(tmp_path / "whole")
+        names_left = [path.name for path in (place / "out").rglob("*")]
+        assert not [name for name in names_left if name.endswith((".partial", ".tmp"))]
+        assert ft.Sweep.read(place / "out").complete
+        if struck >= least:
             break
-        # 2: the scheduler is gone; 1: tasks that went with it are missing points. Never a fault of ours.
-        assert program.returncode in (1, 2)
-        assert "internal error" not in said
-        struck += 1
-    assert struck >= 1
-    assert len(after) == points
-    assert table(tmp_path / "out") == table(tmp_path / "whole")
 
 
 @contextmanager
@@ -181,14 +134,3 @@ def test_a_run_whose_processes_always_die_is_missing(
     assert "signal 9" in said[0]
     monkeypatch.setattr(crew, "WORKER", worker)
     assert ft.sweep(small_trace, tmp_path / "out", systems, speed=[1, 2], workers=2).complete
-
-
-def test_interrupted(tmp_path: Path, small_trace: Path) -> None:
-    with start(tmp_path, command(small_trace, 400, "out"), subprocess.PIPE) as program:
-        wait_until(lambda: bool(runs(tmp_path / "out")), process=program)
-        program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=PATIENCE_S)
-    assert (program.returncode, err) == (130, "interrupted; no incomplete file was left\n")
-    assert 0 < len(runs(tmp_path / "out")) < 400
-    assert not left_over(tmp_path / "out")
-    assert not ft.Sweep.read(tmp_path / "out").complete

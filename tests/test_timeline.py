@@ -1,8 +1,8 @@
 """Timelines, read back with Perfetto's own classes; what holds of any run is in crates/sim/tests/it/timeline.rs."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +12,10 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import BuiltinClock, Trac
 
 import flashtwin as ft
 from flashtwin.errors import ArgumentError, ConfigError, OutputError
-from flashtwin.results import names, schema
+from flashtwin.results import names
 
 from . import tiny
 from .conftest import Cli
-
-CHARGES = [name for name in schema.TABLES[names.REQUESTS] if name.endswith("_ns")][3:]
-#: Collection and hashing; copies that are read in a closed loop; suspension; a front end and several planes at once.
-CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "collecting": ("ca-ssd", {}),
-    "closed loop": ("rr-ssd", {"queue_depth": 16}),
-    "suspending": ("conventional", {"suspend": "program-erase", "suspend_us": 20}),
-    "front end": ("conventional", {"slots": 8, "link_mb_s": 500, "multi_plane": "any-page"}),
-    "transferred": ("rr-ssd", {"write_completes": "transferred", "hash_lanes": 2}),
-}
 
 
 @dataclass
@@ -34,13 +24,9 @@ class Slice:
     name: str
     category: str
     begin_ns: int
-    end_ns: int = 0
-    args: dict[str, Any] = field(default_factory=dict)
-    around: "Slice | None" = None
-
-    @property
-    def ns(self) -> int:
-        return self.end_ns - self.begin_ns
+    end_ns: int
+    args: dict[str, Any]
+    depth: int
 
 
 class Timeline:
@@ -73,15 +59,14 @@ class Timeline:
                 ended.end_ns = packet.timestamp
                 yield ended
                 continue
-            begun = self._begun(packet)
-            begun.around = stack[-1] if stack else None
+            begun = self._begun(packet, len(stack))
             if event.type == TrackEvent.TYPE_INSTANT:
                 yield begun
             else:
                 stack.append(begun)
         assert not any(stacks.values())
 
-    def _begun(self, packet: Any) -> Slice:
+    def _begun(self, packet: Any, depth: int) -> Slice:
         event = packet.track_event
         args = {}
         for one in event.debug_annotations:
@@ -96,77 +81,33 @@ class Timeline:
             packet.timestamp,
             packet.timestamp,
             args,
+            depth,
         )
 
-    def of(self, group: str, *, inside: bool = False) -> list[Slice]:
-        return [one for one in self.slices if one.track[0] == group and (one.around is not None) == inside]
+    @property
+    def requests(self) -> list[Slice]:
+        return [one for one in self.slices if one.track[0] == "host" and not one.depth]
 
 
-@dataclass
-class Drawn:
-    result: ft.Result
-    timeline: Timeline
-    path: Path
-
-
-@pytest.fixture(scope="module", params=CASES)
-def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drawn:
-    system, keys = CASES[request.param]
-    path = tmp_path_factory.mktemp("timelines") / "run.pftrace"
-    settings = {**tiny.DRIVE, **({"replay.speed": 1.0} if "queue_depth" in keys else {})}
-    result = ft.replay(tiny.trace(), system, settings=settings, fill=tiny.FILL, per_request=True, timeline=path, **keys)
-    return Drawn(result, Timeline(path), path)
-
-
-def rows(result: ft.Result, table: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = pa.table(result.table(table)).to_pylist()
-    return found
-
-
-def test_packets_have_one_sequence_and_a_known_clock(drawn: Drawn) -> None:
-    first = drawn.timeline.packets[0]
+@pytest.mark.parametrize(("system", "keys"), [("ca-ssd", {}), ("rr-ssd", {"queue_depth": 16, "speed": 1.0})])
+def test_perfetto_reads_clock_and_requests(system: str, keys: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "run.pftrace"
+    settings = {**tiny.DRIVE, **{f"replay.{key}": value for key, value in keys.items()}}
+    result = ft.replay(tiny.trace(), system, settings=settings, fill=tiny.FILL, per_request=True, timeline=path)
+    drawn = Timeline(path)
+    first, *others = drawn.packets
     assert first.trace_packet_defaults.timestamp_clock_id == BuiltinClock.BUILTIN_CLOCK_BOOTTIME
     assert (first.sequence_flags, first.first_packet_on_sequence) == (1, True)
-    assert {packet.trusted_packet_sequence_id for packet in drawn.timeline.packets} == {1}
-    assert {packet.sequence_flags for packet in drawn.timeline.packets[1:]} == {2}
-
-
-def test_requests_and_their_parts_are_those_of_the_table(drawn: Drawn) -> None:
-    inside: dict[int, list[Slice]] = defaultdict(list)
-    for part in drawn.timeline.of("host", inside=True):
-        inside[id(part.around)].append(part)
-    table = {row["request"]: row for row in rows(drawn.result, names.REQUESTS)}
-    requests = drawn.timeline.of("host")
-    assert sorted(one.args["request"] for one in requests) == sorted(table)
-    for one in requests:
+    assert {packet.trusted_packet_sequence_id for packet in drawn.packets} == {1}
+    assert {packet.sequence_flags for packet in others} == {2}
+    table = {row["request"]: row for row in pa.table(result.table(names.REQUESTS)).to_pylist()}
+    assert sorted(one.args["request"] for one in drawn.requests) == sorted(table)
+    for one in drawn.requests:
         row = table[one.args["request"]]
-        assert (one.name, one.begin_ns, one.ns) == (row["op"], row["arrival_ns"], row["response_ns"] or 0)
+        end_ns = row["arrival_ns"] + (row["response_ns"] or 0)
+        assert (one.name, one.begin_ns, one.end_ns) == (row["op"], row["arrival_ns"], end_ns)
         assert (one.args["pages"], one.args["time_ns"]) == (row["pages"], row["time_ns"])
         assert (one.args.get("chip"), one.args.get("redirected", False)) == (row["chip"], row["redirected"])
-        parts = inside[id(one)]
-        assert sum(part.ns for part in parts) == one.ns
-        assert {part.name: part.ns for part in parts} == {
-            name.removesuffix("_ns"): row[name] for name in CHARGES if row[name]
-        }
-
-
-def test_commands_are_as_many_as_the_flash_carried_out(drawn: Drawn) -> None:
-    done: Counter[str] = Counter()
-    for one in drawn.timeline.of("dies"):
-        if not one.args.get("suspended"):
-            done[one.name] += one.args.get("operations", 1)
-    summary = drawn.result.summary
-    reads, programs = summary["flash_reads"], summary["flash_writes"]
-    collected = drawn.timeline.of("garbage collection")
-    shown = [done["GC read"], done["GC program"], done["erase"]]
-    counted = [reads["gc"], programs["gc"], summary["erases"]["total"]]
-    if summary["replication"]["passes"]:
-        # Between two periods the drive is off line, and its work takes no time.
-        assert all(0 < one <= all_of_them for one, all_of_them in zip(shown, counted, strict=True))
-    else:
-        assert shown == counted
-        assert len(collected) == done["erase"] > 0
-        assert sum(one.args["pages_read"] for one in collected) == reads["gc"]
 
 
 def test_bytes_are_the_same_streamed_and_nothing_else_differs(tmp_path: Path) -> None:
@@ -208,4 +149,4 @@ def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> Non
         # A run that is there is made again: its timeline is not kept.
         cli(*line, "--timeline", f"again-{again}.pftrace", "--out", "out", "--threads", "2", status=0)
         assert (tmp_path / f"again-{again}.pftrace").read_bytes() == (tmp_path / "one.pftrace").read_bytes()
-    assert len(Timeline(tmp_path / "one.pftrace").of("host")) == 501
+    assert len(Timeline(tmp_path / "one.pftrace").requests) == 501

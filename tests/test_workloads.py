@@ -3,7 +3,6 @@
 import itertools
 import json
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
-from flashtwin.characterization.statistics import METRICS, by_day
+from flashtwin.characterization.statistics import METRICS
 from flashtwin.recipes.workloads import Achieved, Target
 
-from .conftest import ROOT, Cli, finished, fiu
+from .conftest import ROOT, Cli, fiu, peak_mib
 
 SMALL = 60_000
 WEBVM = ROOT / "traces" / "webvm-small.fiu.zst"
@@ -122,55 +121,20 @@ def test_check_of_all_recipes_fails_if_one_misses(cli: Cli, monkeypatch: pytest.
 
 
 def test_other_days_are_made(cli: Cli, tmp_path: Path) -> None:
-    week = ft.synthesize("rr-ssd/webvm", scale=0.002)
-    assert ft.synthesize("rr-ssd/webvm", scale=0.002, days=7).digest == week.digest
     two = ft.synthesize("rr-ssd/webvm", scale=0.002, days=14)
-    assert len(two) == 2 * len(week)
     cli("trace", "synthesize", "rr-ssd/webvm", "--scale", "0.002", "--days", "14", "--out", "two.parquet", status=0)
     assert ft.open(tmp_path / "two.parquet").digest == two.digest
     day = ft.workload("rr-ssd/webvm").period_s(0.002)
     assert two.info["duration_ns"] / 1e9 == pytest.approx(14 * day, rel=0.02)
 
 
-def test_reads_recur_over_the_end_of_a_week() -> None:
-    scale = 0.05
-    weeks = ft.synthesize("rr-ssd/webvm", scale=scale, days=14)
-    found = ft.characterize(weeks, period_s=ft.workload("rr-ssd/webvm").period_s(scale))
-    again = [row["read_before_percent"] for row in by_day(found)[1:]]
-    assert len(again) == 13
-    # Runs of reads that fall on the next day are a few points.
-    assert all(share == pytest.approx(79, abs=8) for share in again), again
-    assert sum(again) / 13 == pytest.approx(79, abs=3), again
-
-
-def peak_memory(scale: float, path: Path) -> int:
-    program = (
-        "import resource, sys, flashtwin as ft;"
-        "ft.workload('rr-ssd/webvm').write(sys.argv[1], scale=float(sys.argv[2]));"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
-    )
-    return int(finished(sys.executable, "-c", program, path, scale).out)
-
-
 def test_a_trace_is_written_without_being_held(tmp_path: Path) -> None:
     # 3.8 million requests with one content each are 140 MB as columns. The pages and values that have to
     # be kept in mind are under 20 MB, a few batches of rows about as much.
-    small, whole = (peak_memory(scale, tmp_path / "webvm.parquet") for scale in (0.07, 1.0))
-    assert whole - small < 70e6, (small, whole)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("name = 1", "mine.toml:1:8: invalid type: integer `1`, expected a string"),
-        ("name = 'x'\nnmae = 'y'", "mine.toml:2:1: unknown field `nmae`"),
-    ],
-)
-def test_a_wrong_recipe_is_told_by_place_and_cause(cli: Cli, tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "mine.toml").write_text(text)
-    told = cli("trace", "synthesize", "mine.toml", "--out", "x.parquet", status=2)
-    assert message in told.err
-    assert not (tmp_path / "x.parquet").exists()
+    words = ("trace", "synthesize", "rr-ssd/webvm", "--force", "--out", "webvm.parquet", "--scale")
+    (_, small), (done, whole) = (peak_mib(tmp_path, *words, scale) for scale in ("0.07", "1"))
+    assert done.status == 0, done.err
+    assert whole - small < 67, (small, whole)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--check",)])

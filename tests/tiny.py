@@ -18,8 +18,9 @@ from flashtwin.causes.budget import Budget
 from flashtwin.causes.figures import goal
 from flashtwin.causes.stored import system_of
 from flashtwin.characterization.measuring import Characterization
-from flashtwin.results import names
+from flashtwin.results import names, rows
 from flashtwin.results.keys import traits
+from flashtwin.sweeps.across import CharacterizedTrace
 
 PERIOD_S = 120
 #: The replay runs this many times faster than the trace.
@@ -216,6 +217,15 @@ class Native:
 
     def table(self, name: str) -> pa.Table:
         return self.tables[name]
+
+
+def characterized(
+    name: str, seed: int = 7, category: str = "", *, content: bool = False, **facts: Any
+) -> CharacterizedTrace:
+    """One of many traces, with the row and the tables that statistics over traces look at."""
+    native = Native(name, seed, content=content, **facts)
+    tables = {key: native.table(key).to_pylist() for key in native.table_names}
+    return CharacterizedTrace(name, category, rows.flat(native.summary, tables), tables)
 
 
 def made_characterization(name: str = "made-up", seed: int = 7, **options: Any) -> Characterization:

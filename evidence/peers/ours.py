@@ -1,5 +1,6 @@
 """flashtwin with the same device, and with the rules of each peer."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +22,8 @@ AS_SSDSIM: Options = {
 def settings(device: Device, rules: Options) -> dict[str, Any]:
     return {
         "device": "ds-ftl",
-        "nand.channels": device.channels,
-        "nand.chips_per_channel": device.chips_per_channel,
-        "nand.dies_per_chip": device.dies_per_chip,
-        "nand.planes_per_die": device.planes_per_die,
-        "nand.blocks_per_plane": device.blocks_per_plane,
-        "nand.pages_per_block": device.pages_per_block,
-        "nand.page_bytes": device.page_bytes,
+        **{f"nand.{key}": value for key, value in asdict(device).items() if key != "free_blocks"},
         "nand.metadata_bytes": 0,
-        "nand.read_us": device.read_us,
-        "nand.program_us": device.program_us,
-        "nand.erase_us": device.erase_us,
-        "nand.bus_mt_s": device.bus_mt_s,
-        "nand.command_ns": device.command_ns,
         "ftl.allocation.policy": "static",
         "ftl.allocation.order": "CWDP",
         "ftl.gc.victim": "greedy",

@@ -15,7 +15,7 @@ GAP_NS = 3_000
 
 @dataclass(frozen=True)
 class Device:
-    """Geometry and timing that all simulators can express alike."""
+    """Geometry and timing that all simulators can express alike, by flashtwin's names of keys."""
 
     channels: int = 8
     chips_per_channel: int = 2

@@ -115,18 +115,12 @@ def memory_in_whole(path: _Path, reading: _Reading) -> tuple[int, int | None]:
     """Bytes of memory that reading a trace whole and replaying it takes, estimated from its beginning, and bytes that
     can be had, where the system tells."""
 
-def requests_by_volume(path: _Path, progress: _Progress | None = None) -> list[tuple[str, int]]:
-    """Requests to each volume of a trace, by name; the file is read once, and not held."""
-
+def requests_by_volume(path: _Path, progress: _Progress | None = None) -> list[tuple[str, int]]: ...
 def characterize_stream(
     path: _Path, reading: _Reading, options_json: str = "{}", progress: _Progress | None = None
 ) -> Characterization: ...
-def resolve_options(sets: Sequence[tuple[str, str]]) -> str:
-    """The options of a characterization with some keys set otherwise: every key, checked, as JSON text."""
-
-def options_schema() -> str:
-    """JSON schema of the options of a characterization, as text."""
-
+def resolve_options(sets: Sequence[tuple[str, str]]) -> str: ...
+def options_schema() -> str: ...
 def systems() -> list[str]: ...
 def system_toml(name: str) -> str: ...
 def devices() -> list[str]: ...
@@ -154,23 +148,15 @@ def run(
     informed: bool = False,
     timelines: Sequence[tuple[_Path, int, int | None] | None] | None = None,
 ) -> list[RunResult]: ...
-def workloads() -> list[str]:
-    """Names of the recipes that come with flashtwin."""
-
-def workload_toml(name: str) -> str:
-    """The recipe of a workload as TOML."""
-
+def workloads() -> list[str]: ...
+def workload_toml(name: str) -> str: ...
 def check_recipe(toml: str, place: str) -> None:
     """Refuses a text that is no recipe; `place` is what it is called in messages."""
 
-def recipe_schema() -> str:
-    """JSON schema of recipes, as text."""
-
+def recipe_schema() -> str: ...
 def synthesize(
     toml: str, place: str, scale: float, seed: int, days: int | None = None, progress: _Progress | None = None
-) -> Trace:
-    """Makes the trace of a recipe, of `days` where they are given; `place` is what the recipe is called in messages."""
-
+) -> Trace: ...
 def synthesize_parquet(
     toml: str,
     place: str,
@@ -206,23 +192,17 @@ def record(
     name: str = "recording",
     loss_max_s: float = 10.0,
     tls: _Path | None = None,
-) -> Server:
-    """Serves a file, a block device or another server's export, and records what passes."""
-
+) -> Server: ...
 def import_log_writes(path: _Path, out: _Path, key_file: _Path | None = None, progress: _Progress | None = None) -> int:
     """Writes a log of dm-log-writes down as canonical Parquet; its requests."""
 
 def recover_recording(path: _Path) -> tuple[int, int]:
     """Cuts an interrupted recording back to what is whole: its rows, and the bytes that were cut off."""
 
-def create_drive(image: _Path, system: str, size_bytes: int, sets: list[tuple[str, str]] = ...) -> None:
-    """Makes the image of a drive."""
-
+def create_drive(image: _Path, system: str, size_bytes: int, sets: list[tuple[str, str]] = ...) -> None: ...
 def expect_drive(
     image: _Path, system: str | None = None, size_bytes: int | None = None, sets: list[tuple[str, str]] = ...
-) -> None:
-    """Refuses an image that is not the drive asked for."""
-
+) -> None: ...
 def serve_drive(
     image: _Path,
     address: str,
@@ -231,11 +211,6 @@ def serve_drive(
     period_s: float | None = None,
     tls: _Path | None = None,
     twin: tuple[str | None, list[tuple[str, str]]] | None = None,
-) -> Server:
-    """Serves a drive."""
-
-def drive_info_json(image: _Path) -> str:
-    """What a drive is, as JSON text."""
-
-def check_drive_json(image: _Path, all_pages: bool = False) -> str:
-    """Whether a drive is whole, as JSON text."""
+) -> Server: ...
+def drive_info_json(image: _Path) -> str: ...
+def check_drive_json(image: _Path, all_pages: bool = False) -> str: ...

@@ -136,13 +136,6 @@ def make_cluster(folder: Path, scale: int, *more: tuple[str | Path, ...], socket
             as_postgres(programs / program, *connect, *words, "bench")
 
 
-def bench_postgres(folder: Path, transactions: int = 300) -> str:
-    """A cluster used by pgbench, its checksums verified; returns the sums of balances, which must agree."""
-    make_cluster(folder, 2, ("pgbench", "-c", "4", "-j", "2", "-t", str(transactions // 4)))
-    as_postgres(postgres_programs() / "pg_checksums", "--check", "-D", folder / "data")
-    return postgres_sums(folder)
-
-
 def postgres_sums(folder: Path) -> str:
     """The sums of balances of accounts, tellers and branches; pgbench keeps them equal."""
     programs = postgres_programs()

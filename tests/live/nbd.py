@@ -13,6 +13,26 @@ EIO, ENOSPC = 5, 28
 PAGE = 4096
 
 
+def get(stream: socket.socket, count: int) -> bytes:
+    found = bytearray()
+    while len(found) < count:
+        more = stream.recv(count - len(found))
+        if not more:
+            raise ConnectionError("the server has hung up")
+        found += more
+    return bytes(found)
+
+
+def option(number: int, data: bytes = b"") -> bytes:
+    return b"IHAVEOPT" + struct.pack(">II", number, len(data)) + data
+
+
+def answer(stream: socket.socket) -> tuple[int, int, bytes]:
+    """The option that is answered, the kind of answer, and its data."""
+    _, number, kind, length = struct.unpack(">QIII", get(stream, 20))
+    return number, kind, get(stream, length)
+
+
 class Client:
     """A connection on a Unix socket, one request at a time, which returns the number of its error, 0 for none."""
 
@@ -20,35 +40,24 @@ class Client:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(60)
         self._socket.connect(unquote(parse_qs(urlparse(uri).query)["socket"][0]))
-        assert self._get(18)[:16] == b"NBDMAGICIHAVEOPT"
-        self._socket.sendall(struct.pack(">I", 3))
-        self._socket.sendall(b"IHAVEOPT" + struct.pack(">II", 7, 6) + bytes(6))
+        assert get(self._socket, 18)[:16] == b"NBDMAGICIHAVEOPT"
+        self._socket.sendall(struct.pack(">I", 3) + option(7, bytes(6)))
         kind = 0
         while kind != 1:
-            _, _, kind, length = struct.unpack(">QIII", self._get(20))
-            data = self._get(length)
+            _, kind, data = answer(self._socket)
             assert kind in (1, 3), data
             if kind == 3 and data[:2] == b"\0\0":
                 self.size_bytes = int.from_bytes(data[2:10], "big")
 
-    def _get(self, count: int) -> bytes:
-        found = bytearray()
-        while len(found) < count:
-            more = self._socket.recv(count - len(found))
-            if not more:
-                raise ConnectionError("the server has hung up")
-            found += more
-        return bytes(found)
-
     def _ask(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
         self._socket.sendall(struct.pack(">IHHQQI", 0x25609513, flags, command, 7, offset, length) + data)
-        magic, error, cookie = struct.unpack(">IIQ", self._get(16))
+        magic, error, cookie = struct.unpack(">IIQ", get(self._socket, 16))
         assert (magic, cookie) == (0x67446698, 7)
         return int(error)
 
     def read(self, offset: int, length: int) -> tuple[int, bytes]:
         error = self._ask(READ, offset, length)
-        return error, b"" if error else self._get(length)
+        return error, b"" if error else get(self._socket, length)
 
     def write(self, offset: int, data: bytes, *, durable: bool = False) -> int:
         return self._ask(WRITE, offset, len(data), data, int(durable))

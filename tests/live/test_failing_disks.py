@@ -1,4 +1,4 @@
-"""Real disks that are full, and images with damaged pages: right bytes or an error, and undamaged parts go on."""
+"""Real disks that are full keep what was flushed, and a check lists what of an image cannot be read."""
 
 import os
 import random
@@ -104,44 +104,6 @@ def full_by_size(folder: Path, seed: int) -> int:
 )  # fmt: skip
 def test_a_full_disk_costs_no_byte_that_was_flushed(full: Callable[..., int], seeds: range, tmp_path: Path) -> None:
     assert sum(full(tmp_path, seed) > 0 for seed in seeds) > len(seeds) // 10
-
-
-def damaged(folder: Path, seed: int) -> tuple[int, int]:
-    draw, pages, image = random.Random(seed), Pages(seed, SIZE // PAGE), folder / f"d{seed}.img"
-    system = SYSTEMS[seed % len(SYSTEMS)]
-    with ft.serve(image, system=system, size_bytes=SIZE, sets=SMALL) as server, Client(server.uri) as client:
-        for _ in range(1_500):
-            assert pages.write(client) == 0
-    pages.flushed()
-    whole = ft.drive_info(image)["medium_bytes"]
-    with image.open("r+b") as file:
-        for _ in range(draw.randrange(1, 40)):
-            # The data come last: most of this range.
-            file.seek(whole - draw.randrange(1, SIZE))
-            file.write(bytes([draw.randrange(256)]))
-    with ft.serve(image) as server, Client(server.uri) as client:
-        errors = pages.read_all(client)
-        for _ in range(3_000):
-            assert pages.write(client) == 0, "the drive goes on"
-        assert pages.flush(client) == 0
-        pages.read_all(client)
-        drive = server.figures["drive"]
-        assert drive["read_only"] is None
-    found = ft.check_drive(image, all_pages=True)
-    with ft.serve(image) as server, Client(server.uri) as client:
-        assert pages.read_all(client) == found["unreadable_pages"]
-    image.unlink()
-    return errors, found["retired_blocks"]
-
-
-@pytest.mark.parametrize(
-    ("seeds", "least", "retired"),
-    [(range(6), 1, 0), pytest.param(range(3_000, 3_200), 201, 6, marks=pytest.mark.slow)],
-)
-def test_damaged_pages_cost_themselves(seeds: range, least: int, retired: int, tmp_path: Path) -> None:
-    found = [damaged(tmp_path, seed) for seed in seeds]
-    assert sum(errors for errors, _ in found) >= least
-    assert sum(blocks for _, blocks in found) >= retired
 
 
 def test_check_lists_the_bytes_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:

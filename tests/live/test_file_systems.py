@@ -33,26 +33,6 @@ def test_a_build_and_a_database_on_a_recorded_file_system(file_system: str, tmp_
     assert compared["ca-ssd"].summary["page_ops"]["duplicate_writes"] > 0
 
 
-def test_postgresql_on_a_recorded_file_system() -> None:
-    mounting.needs("ext4")
-    with mounting.postgres_folder() as folder:
-        _postgresql(folder)
-
-
-def _postgresql(tmp_path: Path) -> None:
-    image, out = blank(tmp_path / "disk.img", 1 << 30), tmp_path / "postgres.parquet"
-    with ft.record(image, out) as server, mounting.mounted(server.uri, tmp_path) as place:
-        sums = mounting.bench_postgres(place / "base")
-    with (
-        ft.record(image, tmp_path / "again.parquet") as server,
-        mounting.mounted(server.uri, tmp_path, make=False) as place,
-    ):
-        assert mounting.postgres_sums(place / "base") == sums
-    first, *others = sums.split("|")
-    assert others == [first] * 2
-    assert ft.open(out).info["writes"] > 100
-
-
 @pytest.mark.parametrize("file_system", ["ext4", "xfs"])
 def test_a_database_on_a_drive_that_deduplicates(file_system: str, tmp_path: Path) -> None:
     """The file system is clean each time it is unmounted, and all is there when the drive is opened again."""

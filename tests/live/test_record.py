@@ -17,7 +17,7 @@ import flashtwin as ft
 
 from ..conftest import PATIENCE_S, Cli, started, wait_until
 from ..tools import need
-from .serving import blank, flashtwin, nbdsh, run, scraped
+from .serving import blank, flashtwin, nbdsh, run
 
 PAGE = 4096
 
@@ -43,22 +43,6 @@ def rows(out: Path) -> int:
 def recorded(server: ft.Server, image: Path) -> ft.Trace:
     server.stop()
     return ft.open(image.with_name("mine.parquet"))
-
-
-def test_nbdinfo_is_told_what_the_server_can(server: ft.Server) -> None:
-    need("nbdinfo")
-    found = json.loads(run("nbdinfo", "--json", server.uri))
-    assert found["protocol"] == "newstyle-fixed"
-    export = found["exports"][0]
-    assert export["export-size"] == 8 << 20
-    assert export["contexts"] == ["base:allocation"]
-    able = ("can_df", "can_fast_zero", "can_flush", "can_fua", "can_multi_conn", "can_trim", "can_zero")
-    assert all(export[name] for name in able), export
-    assert not export["is_read_only"]
-    sizes = [export[f"block_size_{kind}"] for kind in ("minimum", "preferred", "maximum")]
-    assert sizes == [1, PAGE, 32 << 20]
-    extents = json.loads(run("nbdinfo", "--map", "--json", server.uri))
-    assert [(one["length"], one["description"]) for one in extents] == [(8 << 20, "hole,zero")]
 
 
 def test_every_request_of_libnbd(server: ft.Server, image: Path) -> None:
@@ -244,20 +228,6 @@ def test_a_command_is_recorded_from_its_begin_to_its_end(image: Path, cli: Cli, 
     assert (again.status, "exists" in again.err) == (2, True)
     failed = cli(*words, "--force", "--", "false")
     assert (failed.status, "false: ended with exit status 1" in failed.err) == (2, True)
-
-
-def test_figures_are_told_to_prometheus(image: Path, tmp_path: Path) -> None:
-    need("nbdsh")
-    with begin(tmp_path, "--metrics", "127.0.0.1:0") as (process, uri):
-        address = process.stderr.readline().split()[-1]
-        nbdsh(uri, 'h.pwrite(b"x" * 4096, 0); h.pread(512, 0)')
-        samples = scraped(address)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE_S)
-    assert samples['flashtwin_bytes_total{operation="write"}'] == "4096"
-    assert samples['flashtwin_request_seconds_count{operation="read"}'] == "1"
-    assert samples['flashtwin_request_seconds_bucket{operation="read",le="+Inf"}'] == "1"
-    assert samples["flashtwin_recording_failed"] == "0"
 
 
 @pytest.mark.parametrize(

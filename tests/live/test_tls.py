@@ -11,6 +11,7 @@ import pytest
 import flashtwin as ft
 
 from ..tools import need
+from .nbd import answer, option
 from .serving import run
 
 SIZE = 16 << 20
@@ -105,22 +106,6 @@ def hello(server: ft.Server) -> socket.socket:
     return stream
 
 
-def option(number: int, data: bytes = b"") -> bytes:
-    return struct.pack(">QII", 0x49484156454F5054, number, len(data)) + data
-
-
-def answer(stream: socket.socket) -> tuple[int, int]:
-    head = b""
-    while len(head) < 20:
-        got = stream.recv(20 - len(head))
-        assert got, "the server went away"
-        head += got
-    _, number, kind, length = struct.unpack(">QIII", head)
-    while length:
-        length -= len(stream.recv(length))
-    return number, kind
-
-
 def test_the_protocol_before_and_behind_tls(pki: Path, tmp_path: Path) -> None:
     tls_required, invalid = 1 << 31 | 5, 1 << 31 | 3
     context = ssl.create_default_context(cafile=str(pki / "ours.pem"))
@@ -131,15 +116,15 @@ def test_the_protocol_before_and_behind_tls(pki: Path, tmp_path: Path) -> None:
         with hello(server) as stream:
             for number in (3, 6, 7, 8, 10):
                 stream.sendall(option(number))
-                assert answer(stream) == (number, tls_required)
+                assert answer(stream)[:2] == (number, tls_required)
             # Structured replies were refused, and agreed on in the open they would not count either.
             stream.sendall(option(5, b"x"))
-            assert answer(stream) == (5, invalid)
+            assert answer(stream)[:2] == (5, invalid)
             stream.sendall(option(5))
-            assert answer(stream) == (5, 1)
+            assert answer(stream)[:2] == (5, 1)
             with context.wrap_socket(stream, server_hostname="localhost") as secure:
                 secure.sendall(option(5))
-                assert answer(secure) == (5, invalid)
+                assert answer(secure)[:2] == (5, invalid)
                 secure.sendall(option(7, struct.pack(">IH", 0, 0)))
                 assert [answer(secure)[1] for _ in range(3)] == [3, 3, 1]
         # The oldest way in has no answer: the connection ends.
@@ -149,7 +134,7 @@ def test_the_protocol_before_and_behind_tls(pki: Path, tmp_path: Path) -> None:
         # Plain bytes slipped in between are taken for TLS, and refused.
         with hello(server) as stream:
             stream.sendall(option(5) + option(7, struct.pack(">IH", 0, 0)))
-            assert answer(stream) == (5, 1)
+            assert answer(stream)[:2] == (5, 1)
             rest = b""
             while piece := stream.recv(4096):
                 rest += piece

@@ -1,7 +1,6 @@
 """A drive at the modelled drive's own time: never earlier, and the model's result is that of a replay."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -173,30 +172,6 @@ found["took"] = time.monotonic_ns() - began
     assert found["took"] >= writes["max_ns"]
 
 
-def test_the_queues_of_the_chips_are_seen_while_they_stand(tmp_path: Path) -> None:
-    script = """
-for at in range(48):
-    h.aio_pwrite(nbd.Buffer.from_bytearray(bytearray(random.randbytes(4096))), at * 4096)
-while h.aio_in_flight():
-    h.poll(-1)
-"""
-    # A program takes 20 ms: at all four chips some wait for as long as one looks.
-    sets = {"nand.channels": "2", "nand.chips_per_channel": "2", "nand.dies_per_chip": "1", "nand.planes_per_die": "1"}
-    sets["nand.program_us"] = "20000"
-    with ft.serve(tmp_path / "d.img", system="conventional", size_bytes=SIZE, sets=sets, twin_time=True) as server:
-        most: list[int] = []
-        with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(client, server, script)
-            while not asked.done():
-                most = max(most, server.figures["twin"]["chip_queues"], key=sum)
-        asked.result()
-        assert server.figures["twin"]["chip_queues"] == [0, 0, 0, 0]
-    assert len(most) == 4
-    assert 24 <= sum(most) <= 48
-    assert min(most) > 0
-    assert server.figures["twin"]["chip_queues"] == []
-
-
 # Matplotlib warns of a page of so few requests.
 @pytest.mark.filterwarnings("default:Attempting to set identical low and high ylims")
 def test_from_the_command_line(cli: Cli, tmp_path: Path) -> None:
@@ -226,6 +201,9 @@ def test_metrics_over_http(tmp_path: Path) -> None:
             client(server, "h.pwrite(bytes(range(256)) * 16, 0)")
             samples = scraped(said[0].removeprefix("figures: "))
     assert samples['flashtwin_requests_total{operation="write"}'] == "1"
+    assert samples['flashtwin_bytes_total{operation="write"}'] == "4096"
+    assert samples['flashtwin_request_seconds_bucket{operation="write",le="+Inf"}'] == "1"
+    assert samples['flashtwin_request_seconds_count{operation="write"}'] == "1"
     assert (
         samples["flashtwin_host_pages_written_total"] == samples['flashtwin_flash_writes_total{cause="unique"}'] == "1"
     )

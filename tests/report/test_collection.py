@@ -14,20 +14,15 @@ from flashtwin import report
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.report.charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.declared import Drawing
-from flashtwin.results import folder, rows
+from flashtwin.results import folder
 from flashtwin.results.reading import Collection, StudyFolder, TraceResults, load, load_any
 from flashtwin.sweeps import across
 
 
 def write_collection(path: Path, traces: int) -> Path:
     """A folder of many traces as `characterize` writes it, but for the traces themselves."""
-    found = []
-    for seed in range(traces):
-        native = tiny.Native(f"t{seed}", seed, content=False)
-        tables = {name: native.table(name).to_pylist() for name in native.table_names}
-        category = "mail" if seed % 2 else "web"
-        found.append(across.CharacterizedTrace(f"t{seed}", category, rows.flat(native.summary, tables), tables))
-    who = across.entrants(found)
+    found = (tiny.characterized(f"t{seed}", seed, "mail" if seed % 2 else "web") for seed in range(traces))
+    who = across.entrants(list(found))
     columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
     kinds = [pa.string(), pa.string(), pa.float64(), pa.string(), pa.float64(), pa.string()]
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
