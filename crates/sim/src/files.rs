@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::error::ConfigError;
 use crate::registry::{system_names, system_toml};
-use crate::resolve::LISTED;
+
+pub(crate) const LISTED: &str = "`flashtwin systems NAME` lists every key";
 
 /// One file, or one preset.
 #[derive(Debug, Clone)]

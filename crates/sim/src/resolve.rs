@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::config::{Concurrency, Config, EngineConfig, MultiPlane, WriteCompletes, schema};
 use crate::error::ConfigError;
-use crate::files::{DeviceFile, Layer, blamed, dotted, system_layers};
+use crate::files::{DeviceFile, LISTED, Layer, blamed, dotted, system_layers};
 use crate::keys::ignored_because;
 use crate::registry::{system_names, system_toml};
 
@@ -88,7 +88,6 @@ impl Resolved {
     }
 }
 
-pub(crate) const LISTED: &str = "`flashtwin systems NAME` lists every key";
 const NOT_SET: [&str; 2] = ["name", "description"];
 
 /// Resolves a system (a preset's name, or a path to a TOML file) with settings. A setting's

@@ -144,8 +144,6 @@ impl Drive {
         }
     }
 
-    // ---- Decisions of the controller ----
-
     fn read(&mut self, lpn: usize, request: usize) {
         if let Some(write) = self.hashing.iter_mut().rev().find(|write| write.lpn == lpn) {
             write.reads += 1;
@@ -383,8 +381,6 @@ impl Drive {
         true
     }
 
-    // ---- Idle time ----
-
     /// Time at which a unit is offered idle time.
     fn idle_work_at(&self, unit: usize) -> u64 {
         let state = &self.units[unit];
@@ -404,8 +400,6 @@ impl Drive {
         self.units[unit].had_none = !planes.into_iter().any(|plane| self.collect(plane, 1, true, &mut own));
         own.into_iter().for_each(|operation| self.order(operation));
     }
-
-    // ---- RAM for writes ----
 
     fn ask_for_place(&mut self, page: usize) {
         let Rules { write_buffer_pages: places, is_protected, .. } = self.rules;
@@ -463,8 +457,6 @@ impl Drive {
             }
         }
     }
-
-    // ---- When it happens ----
 
     fn unit_of(&self, place: PageAddress) -> usize {
         self.rules.unit_of(place.plane)
