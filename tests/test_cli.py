@@ -106,7 +106,7 @@ def test_study_without_contents_skips_systems_that_need_them(cli: Cli, tmp_path:
         0,
         "periods of 100 ms, chosen from the trace's 1.2 s; --period sets another\n",
     )
-    assert "With made-up contents (`unique`), " in made_up.out
+    assert "With made-up contents (unique), conventional as configured" in made_up.out
     assert list(json.loads(cli("compare", "plain.csv", "--json").out)) == ["conventional"]
     for systems in ("conventional,ca-ssd", "conventional,ca-ssd,rr-ssd,oracle"):
         cli("study", "plain.csv", "--out", "named", "--systems", systems, status=2)

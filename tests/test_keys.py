@@ -21,11 +21,12 @@ FIELDS = schema.SUMMARY | schema.CHARACTERIZATION
 MODULES: dict[str, set[str]] = {
     "causes/figures.py": set(),
     "judgement/contents.py": {"answer", "fingerprint_bytes"},
+    "judgement/costs.py": set(),
     "judgement/facts.py": set(),
     "judgement/ledger.py": set(),
     "judgement/choosing.py": {
-        "after_ns", "as_is_ns", "baseline", "cached", "command", "elsewhere", "goal", "goal_words", "is_late", "late",
-        "ram_bytes", "seeds", "sets", "settings",
+        "also", "as_configured", "baseline", "candidates", "capacity_bytes", "changes", "command", "goal", "prices",
+        "sets", "settings", "worth",
     },
     "judgement/reasons.py": {"hash", "hash_wait"},
     "judgement/systems.py": set(),

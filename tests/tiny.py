@@ -1,6 +1,7 @@
 """Tiny real results: a made trace replayed in milliseconds. What no replay shows, a test writes into the results."""
 
 import functools
+import glob
 import json
 import re
 import tempfile
@@ -101,7 +102,7 @@ def write_study(
         with tempfile.TemporaryDirectory() as place:
             file = Path(place) / "tiny.parquet"
             source.write_parquet(file)
-            choose(folder, ft.open(file), fill=FILL if gc else None)
+            choose(folder, ft.open(file))
             ft.explain(folder, trace=file, effort=None, threads=1)
         # Commands name the file, wherever it was.
         for found in (*(folder / "causes").iterdir(), folder / names.CANDIDATES):
@@ -110,10 +111,11 @@ def write_study(
     return folder
 
 
-def choose(folder: Path, source: ft.Trace, fill: float | None) -> None:
+def choose(folder: Path, source: ft.Trace) -> None:
     runs = {name: system_of(name, one.summary["config"]) for name, one in ft.Comparison.read(folder).items()}
-    competing = choosing.contenders(runs, more=False)
-    choosing.choose(folder, source, competing, goal("all.mean"), Budget(10**6, len(source)), fill=fill, threads=1)
+    question = choosing.Question(goal("all.mean"))
+    competing = choosing.contenders(runs, question.goal, more=False)
+    choosing.choose(folder, source, competing, question, Budget(10**6, len(source)), threads=1)
 
 
 @functools.cache
@@ -126,11 +128,12 @@ def summary(folder: Path, run: str) -> dict[str, Any]:
 
 
 def edit_summary(folder: Path, run: str, change: Callable[[dict[str, Any]], Any]) -> None:
-    path = folder / "runs" / run / "summary.json"
-    summary = json.loads(path.read_text(encoding="utf-8"))
-    change(summary)
-    summary["traits"] = sorted(traits(summary["config"]))
-    path.write_text(json.dumps(summary, indent=1), encoding="utf-8")
+    """Changes the summary of a run, as configured and as a candidate."""
+    for path in folder.glob(f"**/runs/{glob.escape(run)}/summary.json"):
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        change(summary)
+        summary["traits"] = sorted(traits(summary["config"]))
+        path.write_text(json.dumps(summary, indent=1), encoding="utf-8")
 
 
 def edit_column(path: Path, name: str, change: Callable[[list[Any]], list[Any]]) -> None:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.arguments import checked
-from flashtwin.causes import choosing, explaining
+from flashtwin.causes import choosing, explaining, holding
 from flashtwin.causes.budget import Budget
+from flashtwin.causes.figures import Figures, usual_goal
 from flashtwin.causes.figures import goal as named_goal
-from flashtwin.causes.figures import usual_goal
-from flashtwin.causes.replaying import KeptFigures, base_figures
+from flashtwin.causes.holding import OtherGrounds
+from flashtwin.causes.replaying import KeptFigures, base_figures, base_replays
 from flashtwin.characterization.measuring import Characterization, measure, options
-from flashtwin.errors import ReportError
+from flashtwin.errors import ArgumentError, ReportError
+from flashtwin.judgement.choosing import WORTH, too_few
+from flashtwin.judgement.costs import Prices
+from flashtwin.judgement.goals import Goal
 from flashtwin.progress import Notify, Progress
 from flashtwin.replays.folders import SYSTEMS, replay_into, without_contents
+from flashtwin.replays.grounds import check_raw_pages
 from flashtwin.replays.presets import System, Systems
 from flashtwin.replays.running import Comparison, Result, fitted, name_systems
 from flashtwin.results import folder, names
@@ -50,7 +55,7 @@ class Study:
     path: Path
     report: Path
     findings: list[str]
-    #: The bottleneck of each system, as `Explanation.data`; of those that cannot be explained, none.
+    #: The bottleneck of the choice, as `Explanation.data`; empty where nothing was explained.
     limits: list[Mapping[str, Any]] = field(default_factory=list)
 
     @classmethod
@@ -103,7 +108,11 @@ def study(
     per_request: bool = False,
     effort: int | None = EFFORT,
     goal: str | None = None,
-    device: str | None = None,
+    worth: float = WORTH,
+    prices: str | Path | None = None,
+    devices: Sequence[str | Path] = (),
+    speeds: Sequence[float] = (),
+    vary_acknowledgement: bool = False,
     **sets: Value,
 ) -> Study:
     """Characterizes a trace, replays it on every system, finds the best choice and the bottlenecks.
@@ -124,12 +133,16 @@ def study(
         equal_ground: as in `compare`.
         per_request: also write every request by itself, `requests.parquet` in the folder of each run. What is held in
             memory meanwhile does not grow with the trace.
-        effort: page operations of replays that find the best settings of each system (`Study.choice`) and tell what
-            holds it back; where systems are not named, those that come with flashtwin compete as well. 0: none, None:
-            as many as it takes. At least six replays of each system are made.
-        goal: the figure to shorten, as in `explain`.
-        device: another drive, by name or TOML file, on which candidates are shown, too; a drive of today where none is
-            named.
+        effort: page operations of replays that find the settings of each system (`Study.choice`) and tell what holds
+            the choice back; where systems are not named, those that come with flashtwin compete as well. 0: none,
+            None: as many as it takes. At least five replays of each system are made. Each ground has as much.
+        goal: the figure to shorten, as in `explain`; a second one after a comma stands beside it.
+        worth: the share of the figure that is given up for a cheaper candidate.
+        prices: a TOML file of relative prices, over those that come with flashtwin.
+        devices: drives, by name or TOML file, on each of which the choice is searched for; the first is the study's.
+        speeds: the same for speeds.
+        vary_acknowledgement: whether the verdict is also replayed with writes answered at another moment
+            (`engine.write_completes`); it is in any case where the drive's file calls that undetermined.
         **sets: the same as keywords.
 
     >>> import flashtwin as ft
@@ -138,13 +151,53 @@ def study(
     >>> done.report.name
     'report.html'
     """
-    if goal is not None:
-        named_goal(goal)
-    chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
+    question, grounds = asked_for(goal, worth, prices), OtherGrounds(tuple(map(str, devices)), tuple(speeds))
+    first: dict[str, Value] = {key: of[0] for key, of in grounds.first.items()}
+    chosen = name_systems(systems, {**first, **merged(settings, sets)}, equal_ground=equal_ground)
     with folder.prepared(out) as path:
         opened = as_replayable(trace, progress)
-        asked = StudyQuestions(effort, goal, device, fill, systems is SYSTEMS, equal_ground, per_request, threads)
+        asked = StudyQuestions(
+            effort,
+            question,
+            grounds,
+            vary_acknowledgement,
+            fill,
+            systems is SYSTEMS,
+            equal_ground,
+            per_request,
+            threads,
+        )
         return run(path, opened, chosen, asked, progress, notify)[0]
+
+
+@dataclass(frozen=True)
+class WantedChoice:
+    """What is wanted of a choice, checked; the goals are those of a study, or the usual one."""
+
+    goals: tuple[Goal, ...]
+    worth: float
+    prices: Prices
+
+    def of(self, system: System, capacity_bytes: float) -> choosing.Question:
+        """The question about a system's drive."""
+        goals = self.goals or (usual_goal(system.config),)
+        second = goals[1] if len(goals) > 1 else None
+        return choosing.Question(goals[0], second, self.worth, self.prices, capacity_bytes)
+
+
+def asked_for(goal: str | None, worth: float, prices: str | Path | None) -> WantedChoice:
+    """The options of a choice, checked before anything is read.
+
+    Raises:
+        ConfigError: there is no such figure, or the prices cannot be read.
+        ArgumentError: a share below 0 is given up, or there are more than two goals.
+    """
+    goals = tuple(named_goal(name.strip()) for name in goal.split(",")) if goal is not None else ()
+    if len(goals) > 2:
+        raise ArgumentError(f"'{goal}' names {len(goals)} goals; a second one stands beside the first, no third")
+    if not 0.0 <= worth < 1.0:
+        raise ArgumentError(f"worth is a share of the goal's figure, from 0 to below 1, not {worth:g}")
+    return WantedChoice(goals, worth, Prices.read(prices))
 
 
 @dataclass(frozen=True)
@@ -152,8 +205,10 @@ class StudyQuestions:
     """The options of a study beside its trace and its systems, as in `study`."""
 
     effort: int | None
-    goal: str | None
-    device: str | None
+    question: WantedChoice
+    grounds: OtherGrounds
+    #: Whether the verdict is replayed with writes answered otherwise, also where the drive's file knows when.
+    vary_acknowledgement: bool
     fill: float | None
     #: Whether nobody named the systems: others compete, too, and a trace without contents leaves some out.
     any_systems: bool
@@ -175,12 +230,17 @@ def run(
 
     if asked.any_systems:
         systems = without_contents(trace, systems, notify)
+    # The drive that is to be bought is the one before it was made smaller to be full.
+    first = next(iter(systems.values()))
+    question = asked.question.of(first, first.raw_pages * first.config["nand"]["page_bytes"])
     systems = fitted(trace, systems, asked.fill, notify, progress)
+    if asked.equal_ground:
+        check_raw_pages(systems)
     replay_into(
         path, trace, systems, asked.threads, progress, notify,
         equal_ground=asked.equal_ground, per_request=asked.per_request,
     )  # fmt: skip
-    limits = _explain(path, trace, systems, asked, progress, notify)
+    limits = _decide(path, trace, systems, question, asked, progress, notify)
     _characterize(path, trace, next(iter(systems.values())).period_s, progress)
     if progress:
         progress("report", 0, 0)
@@ -188,37 +248,50 @@ def run(
     return Study(path, page, [finding.text for finding in report.findings(path)], limits), systems
 
 
-def _explain(
+def _decide(
     path: Path,
     trace: Replayable,
     systems: Mapping[str, System],
+    question: choosing.Question,
     asked: StudyQuestions,
     progress: Progress | None,
     notify: Notify | None,
 ) -> list[Mapping[str, Any]]:
-    """The system to choose, and the bottlenecks; those of an earlier study are deleted first."""
-    for file in names.explained(path):
-        file.unlink()
+    """The candidates, and what holds the choice back; those of an earlier study are deleted first."""
+    for file in (*names.explained(path), path / names.CANDIDATES, path / names.CHOICES):
+        file.unlink(missing_ok=True)
     if asked.effort == 0:
         return []
-    kept = KeptFigures.of(path)
-    runs = {}
+    kept, runs = KeptFigures.of(path), dict[str, tuple[System, Figures]]()
     for name, system in systems.items():
         figures = base_figures(Result.read(names.run(path, name)))
         kept.keep(folder.run_key(trace.digest, system.config), figures)
         runs[name] = (system, figures)
-    goal = usual_goal(next(iter(systems.values())).config) if asked.goal is None else named_goal(asked.goal)
     replay_ops = explaining.replay_ops(runs)
-    for_choice = Budget(None if asked.effort is None else round(asked.effort * _FOR_THE_CHOICE), replay_ops)
-    competing = without_contents(trace, choosing.contenders(systems, more=asked.any_systems))
-    choosing.choose(
-        path, trace, competing, goal, for_choice,
-        device=asked.device or choosing.TODAY, fill=asked.fill, threads=asked.threads, progress=progress, notify=notify,
-    )  # fmt: skip
-    rest = None if asked.effort is None else max(asked.effort - for_choice.begun * replay_ops, 1)
+    how: dict[str, Any] = {"threads": asked.threads, "progress": progress}
+    effort = None if asked.effort is None else round(asked.effort * _FOR_THE_CHOICE)
+    few = bool(too_few(question.goal, next(iter(runs.values()))[1].summary))
+    # Of too few requests no search can tell.
+    budget = Budget(0 if few else effort, replay_ops)
+    competing = choosing.contenders(systems, question.goal, more=asked.any_systems and not few)
+    competing = replace(competing, systems=dict(without_contents(trace, competing.systems)))
+    decision = choosing.choose(path, trace, competing, question, budget, notify=notify, **how)
+    if asked.grounds and not few:
+        holding.search_all(
+            path, trace, systems, asked.grounds, question, decision, effort=effort, replay_ops=replay_ops,
+            fill=asked.fill, any_systems=asked.any_systems, notify=notify, **how,
+        )  # fmt: skip
+    first = decision.choice if decision is not None else None
+    if decision is None or first is None:
+        return []
+    always = asked.vary_acknowledgement
+    holding.acknowledge_otherwise(path, trace, competing.systems, decision, always=always, **how)
+    chosen = {first.run.name: competing.systems[first.system].with_sets(first.sets)}
+    rest = None if asked.effort is None else max(asked.effort - budget.begun * replay_ops, 1)
+    figures_of = base_replays(trace, chosen, KeptFigures.of(path), asked.threads, progress)
     found = explaining.explain_runs(
-        path, trace, explaining.buildable(runs), goal=None if asked.goal is None else goal,
-        budget=Budget(rest, replay_ops), threads=asked.threads, progress=progress,
+        path, trace, {name: (one, figures_of[name]) for name, one in chosen.items()}, goal=question.goal,
+        worth=question.worth, budget=Budget(rest, replay_ops), **how,
     )  # fmt: skip
     return [one.data for _, one in found.items()]
 

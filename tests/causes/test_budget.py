@@ -12,8 +12,8 @@ import pytest
 import flashtwin as ft
 from flashtwin import _core, cli
 from flashtwin.causes import replaying
+from flashtwin.causes.bottlenecks import BY_NAME
 from flashtwin.causes.budget import Budget
-from flashtwin.causes.candidates import BY_NAME
 from flashtwin.causes.case import Sets, key_of
 from flashtwin.causes.explaining import InterruptedExplanation, _told
 from flashtwin.causes.figures import Figures, usual_goal
@@ -87,9 +87,8 @@ def spend(monkeypatch: pytest.MonkeyPatch, effort: int | None, threads: int = 1)
 @pytest.mark.parametrize("effort", [0, 1, 3, 10, 1000])
 def test_a_budget_is_filled_and_kept(monkeypatch: pytest.MonkeyPatch, effort: int) -> None:
     machine, inquiry = spend(monkeypatch, effort)
-    left = inquiry.left_out()
-    assert len(machine.done) == effort or not any(left.values())
-    assert (left["causes"] > 0) == (len(machine.done) < len(inquiry.ideals))
+    assert len(machine.done) == effort or not (inquiry.untried() or inquiry.steps_left())
+    assert bool(inquiry.untried()) == (len(machine.done) < len(inquiry.ideals))
 
 
 def test_what_tells_most_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +99,7 @@ def test_what_tells_most_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> N
             machine, _ = spend(monkeypatch, effort, threads)
             assert machine.done == all_of_it.done[:effort]
     assert all_of_it.done[0] == BY_NAME["hash"].off(inquiry.case).sets
-    assert list(inquiry.left_out().values()) == [0, 0, 0, 0]
+    assert (inquiry.untried(), inquiry.steps_left()) == ([], 0)
 
 
 def test_how_long_the_rest_lasts_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,45 +123,40 @@ def test_of_two_that_ask_for_one_replay_it_is_made_once(monkeypatch: pytest.Monk
 
 def faster(sets: Sets, base: Figures) -> Figures:
     """Told so, hashing at no cost halves the figure, and nothing else does anything."""
-    half = {kind: {name: ns / 2 for name, ns in of.items()} for kind, of in base.response.items()}
-    return replace(base, response=half) if "engine.hash_us" in sets else base
+    half = {path: ns / 2 if path.startswith("response.") else ns for path, ns in base.summary.items()}
+    return replace(base, summary=half) if "engine.hash_us" in sets else base
 
 
 def test_likely_causes_then_steps_then_all_else() -> None:
-    """Causes with a charge in the ledger come first, then lanes against the hash unit, other causes, the knee last."""
+    """Causes with a charge in the ledger come first, then lanes against the hash unit, other causes."""
     inquiry = AskedCase.of().inquiry
     base = inquiry.base
     asked = []
     while wanted := inquiry.wanted():
         asked.append(wanted)
         inquiry.known |= {key_of(sets): faster(sets, base) for sets in wanted}
-    likely, steps, others, *_, knee = asked
+    likely, steps, others = asked
     ideals = [one.key for one in inquiry.ideals]
     assert {key_of(sets) for sets in [*likely, *others]} == set(ideals)
     assert key_of(likely[0]) == ideals[0]
     assert {tuple(sets) for sets in steps} == {("engine.hash_lanes",)}
-    assert all(set(sets) <= {"replay.speed", "engine.hash_lanes"} for sets in knee)
-    assert inquiry.left_out() == {"causes": 0, "steps": 0, "pairs": 0, "knee": 0}
+    assert (inquiry.untried(), inquiry.steps_left()) == ([], 0)
 
 
 def test_what_is_missing_is_counted() -> None:
     inquiry = AskedCase.of().inquiry
     inquiry.known |= {one.key: faster(dict(one.sets), inquiry.base) for one in inquiry.ideals}
     steps = inquiry.wanted()
-    assert inquiry.left_out()["steps"] == len({key_of(sets) for sets in steps}) > 0
+    assert inquiry.steps_left() == len({key_of(sets) for sets in steps}) > 0
     inquiry.known |= {key_of(sets): inquiry.base for sets in steps}
-    assert inquiry.left_out()["steps"] == 0
-    # Some points of the knee are steps that were taken.
-    assert 0 < inquiry.left_out()["knee"] < len(inquiry._knee())
-    inquiry.known |= {one.key: inquiry.base for one in inquiry._knee()}
-    assert inquiry.left_out()["knee"] == 0
+    assert inquiry.steps_left() == 0
 
 
 def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     _, one = spend(monkeypatch, 3)
     found = _told(AskedCase.of().trace, {"ca-ssd": one})["ca-ssd"]
     assert found.data["replays"] == 3
-    assert one.left_out()["causes"] == len(one.untried()) > 0
+    assert one.untried()
     said = next(sentence for sentence in found.data["more"] if sentence.startswith("Beyond the effort: "))
     for untried in one.untried():
         assert BY_NAME[untried.of[0]].words in said

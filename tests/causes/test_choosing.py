@@ -1,9 +1,9 @@
-"""The candidate that a study names is the best of all, found in few replays; a lead that chance made is none."""
+"""The candidates of a study are the fastest and the cheapest of all, found in few replays; the choice is by margin."""
 
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,18 @@ from hypothesis import strategies as st
 import flashtwin as ft
 from flashtwin.causes import choosing
 from flashtwin.causes.case import key_of
-from flashtwin.causes.cheap import LANES, PLACEMENTS
-from flashtwin.causes.figures import COUNTS, Figures, goal
+from flashtwin.causes.figures import Figures, goal
 from flashtwin.causes.replaying import base_figures
-from flashtwin.causes.searching import EQUAL, Point, Search, lateness
-from flashtwin.judgement import choosing as judged
+from flashtwin.causes.searching import Point, Search
+from flashtwin.judgement.choosing import Candidate, Decision
+from flashtwin.judgement.choosing import decide as decide_study
+from flashtwin.judgement.costs import Prices
+from flashtwin.judgement.losses import Loss
 from flashtwin.replays import aged
 from flashtwin.replays.running import Result
 from flashtwin.results import names
 from flashtwin.results.keys import matters
+from flashtwin.results.reading import SavedRun, StudyFolder, load
 
 from ..conftest import Cli
 from . import scenarios
@@ -31,15 +34,26 @@ from . import scenarios
 MEAN = goal("all.mean")
 #: Scenarios that say what the others say, with more replays.
 DEARER = [pytest.param(name, marks=pytest.mark.slow) for name in ("replica_pass", "too_few_dies")]
+FEW, MANY = "4 hash lanes", "16 hash lanes"
 
 
-def made(ns: float) -> Figures:
-    return Figures(
-        {"all": {"mean": ns}}, {"all": {"all": {"host_read": ns / 2, "service": ns / 2}}}, dict.fromkeys(COUNTS, 1)
-    )
+def made(ns: float, **more: float) -> Figures:
+    counts = {"response.all.mean_ns": ns, "response.all.count": 10, "replay.speed": 1.0, "pages_programmed": 1}
+    return Figures({**counts, **more}, {"all": {"all": {"host_read": ns / 2, "service": ns / 2}}})
 
 
-def searched(search: Search, value: Any) -> int:
+def by_settings(search_system: ft.System, figures: Figures) -> float:
+    """A price by what was set: a unit for each key that is not as the preset has it, and for programs."""
+    return figures["programs"] + search_system.config["engine"]["hash_lanes"] / 100.0
+
+
+def search_of(name: str) -> Search:
+    search = Search(ft.system(name), MEAN, by_settings)
+    search.known[()] = made(9e5)
+    return search
+
+
+def searched(search: Search, value: Callable[[Mapping[str, Any]], float]) -> int:
     """Answers a search until it asks for nothing more; returns how many replays that took."""
     search.goes_on = True
     asked = 0
@@ -51,8 +65,12 @@ def searched(search: Search, value: Any) -> int:
 
 
 def every(search: Search) -> list[Point]:
-    levels = (range(len(axis) + 1) for axis in search.axes)
+    levels = (range(len(levels) + 1) for _, levels in search.axes)
     return [point for point in itertools.product(*levels) if search._sensible(point)]
+
+
+def words(search: Search, point: Point | None) -> list[str]:
+    return [level.words for _, level in search.levels(point)] if point is not None else []
 
 
 @given(
@@ -60,84 +78,87 @@ def every(search: Search) -> list[Point]:
 )
 def test_independent_settings_reach_the_optimum(factors: list[float], name: str) -> None:
     """Each setting shortens or lengthens the time by a factor of its own: then one at a time is enough."""
-    search = Search(ft.system(name), MEAN)
-    words = [level.words for axis in search.axes for level in axis]
-    factor = dict(zip(words, factors, strict=False))
+    search = search_of(name)
+    factor = dict(zip((level.words for _, of in search.axes for level in of), itertools.cycle(factors), strict=False))
 
     def value(point: Point) -> float:
-        return 1e6 * math.prod(factor[level.words] for level in search.levels(point))
+        return 1e6 * math.prod(factor[one] for one in words(search, point))
 
     by_key = {key_of(search.sets(point)): value(point) for point in every(search)}
+    search.known[()] = made(by_key[()])
     asked = searched(search, lambda sets: by_key[key_of(sets)])
-    best = search.best()
-    assert value(best) <= min(by_key.values()) * (1 + EQUAL) ** (len(search.axes) + 1)
+    best = search.fastest()
+    assert value(best) == min(by_key.values())
     assert asked <= len(by_key)
 
 
-def test_what_brings_nothing_is_not_advised() -> None:
-    search = Search(ft.system("rr-ssd"), MEAN)
+def test_what_brings_nothing_is_not_set() -> None:
+    search = search_of("rr-ssd")
+    search.known[()] = made(1e6)
     searched(search, lambda sets: 1e6 if "engine.hash_lanes" not in sets else 5e5)
-    best = search.best()
-    assert [level.words for level in search.levels(best)] == [f"{LANES[0]} hash lanes"]
+    assert words(search, search.fastest()) == [FEW]
 
 
 def known(search: Search, settings: Mapping[tuple[str, ...], Figures]) -> None:
     for point in every(search):
-        words = tuple(level.words for level in search.levels(point))
-        if words in settings:
+        if tuple(words(search, point)) in settings:
             search._missing([point])
-            search.known[key_of(search.sets(point))] = settings[words]
+            search.known[key_of(search.sets(point))] = settings[tuple(words(search, point))]
 
 
-def test_of_equal_settings_the_cheapest_is_best() -> None:
-    """More lanes and suspension are ahead by less than 1 %: four lanes alone it is."""
-    search = Search(ft.system("rr-ssd"), MEAN)
-    few, many = (f"{lanes} hash lanes" for lanes in LANES)
-    both = (few, "suspension")
-    known(search, {(): made(9e5), (few,): made(1000.0), (many,): made(995.0), both: made(992.0)})
-    best = search.best()
-    assert [level.words for level in search.levels(best)] == [few]
-    equal = [{**one, "programs": programs} for one, programs in zip(candidates(("old", 9e3), ("dear", 1000.0),
-             ("cheap", 1001.0))["candidates"], (10, 90, 80), strict=True)]  # fmt: skip
-    first = judged.chosen(candidates(("old", 9e3), candidates=equal))
-    assert first.name == "cheap"
+def test_within_the_limit_the_cheapest_settings_are_taken() -> None:
+    search = search_of("rr-ssd")
+    known(search, {(): made(9e5), (FEW,): made(1040.0), (MANY,): made(1000.0)})
+    assert words(search, search.fastest()) == [MANY]
+    search.limit = 1050.0
+    assert words(search, search.cheapest()) == [FEW]
+    search.limit = 1030.0
+    assert words(search, search.cheapest()) == [MANY]
+
+
+def test_settings_are_taken_away_while_the_figure_stays_within_the_limit() -> None:
+    """Suspension brings 2 %, lanes 60 %: the fastest has both, and the cheapest within 5 % the lanes alone."""
+    search = search_of("rr-ssd")
+
+    def value(sets: Mapping[str, Any]) -> float:
+        return 1e6 * (0.98 if "engine.suspend" in sets else 1.0) * (0.4 if "engine.hash_lanes" in sets else 1.0)
+
+    search.known[()] = made(1e6)
+    searched(search, value)
+    search.limit = 0.4 * 0.98 * 1e6 * 1.05
+    searched(search, value)
+    assert "engine.suspend" in search.sets(search.fastest())
+    assert words(search, search.cheapest()) == [FEW]
 
 
 def test_a_late_candidate_is_compared_by_its_lateness() -> None:
     """Pages of a drive that falls behind wait in RAM without end, so that its responses may be short."""
-    search = Search(ft.system("rr-ssd"), MEAN)
-    counts = {**dict.fromkeys(COUNTS, 1), "duration_ns": 10**9}
-    late, later = (replace(made(1.0), counts={**counts, "completed_ns": ns}) for ns in (2 * 10**9, 3 * 10**9))
-    few, many = (f"{lanes} hash lanes" for lanes in LANES)
-    known(search, {(): later, (few,): late, (many,): replace(later, response={"all": {"mean": 0.5}})})
-    best = search.best()
-    assert [level.words for level in search.levels(best)] == [few]
-    known(search, {("suspension",): made(1e6)})
-    on_time = search.best()
-    assert [level.words for level in search.levels(on_time)] == ["suspension"]
-    found = candidates(("slow", 1000.0), ("late", 1.0), ("later", 0.5))
-    for one, times in zip(found["candidates"], (None, 2.0, 3.0), strict=True):
-        one["late"] = times
-    assert [one.name for one in judged.ranking(found)] == ["slow", "late", "later"]
+    search = search_of("rr-ssd")
+    late, later = (made(1.0, duration_ns=10**9, completed_ns=ns) for ns in (2 * 10**9, 3 * 10**9))
+    shorter = replace(later, summary={**later.summary, "response.all.mean_ns": 0.5})
+    known(search, {(): later, (FEW,): late, (MANY,): shorter})
+    assert words(search, search.fastest()) == [FEW]
+    known(search, {("merged reads",): made(1e6)})
+    assert words(search, search.fastest()) == ["merged reads"]
 
 
 def test_settings_that_do_not_matter_are_not_tried() -> None:
     """Nothing is hashed, and no load is looked at, but where pages go to the least loaded chip."""
-    search = Search(ft.system("conventional"), MEAN)
-    points = every(search)
-    assert not any("hash" in level.words for point in points for level in search.levels(point))
-    weighing = [point for point in points if any("by expected wait" in one.words for one in search.levels(point))]
+    search = search_of("conventional")
+    points = [words(search, point) for point in every(search)]
+    assert not any("hash" in one for point in points for one in point)
+    weighing = [point for point in points if "load by expected wait" in point]
     assert weighing
-    assert all(any("least-loaded" in one.words for one in search.levels(point)) for point in weighing)
+    assert all("least-loaded placement" in point for point in weighing)
 
 
 def grid(trace: ft.Trace, competing: Mapping[str, ft.System], goals: Sequence[str]) -> dict[str, float]:
     """The best figure of every combination of lanes, cache, placement and suspension on every system, by goal."""
     systems = []
     for one in competing.values():
-        lanes = (1, *LANES) if matters("engine.hash_lanes", one.config) else (1,)
+        lanes = (1, 4, 16) if matters("engine.hash_lanes", one.config) else (1,)
         for number, pages, placed, suspended in itertools.product(
-            lanes, (0, 4096), PLACEMENTS, ("none", "program-erase")
+            lanes, (0, 4096), ("static", "dynamic", "least-loaded"), ("none", "program-erase")
         ):
             keys = {
                 "engine.hash_lanes": number, "engine.write_cache_pages": pages, "ftl.allocation.policy": placed,
@@ -146,36 +167,48 @@ def grid(trace: ft.Trace, competing: Mapping[str, ft.System], goals: Sequence[st
             systems.append(one.with_sets(keys))
     found: list[Figures] = []
     aged.run(trace, systems, 0, None, lambda _, native: found.append(base_figures(Result("replay", native))))
-    on_time = [one for one in found if lateness(systems[0], one) is None]
+    on_time = [one for one in found if one.lateness is None]
     return {name: min(value for one in on_time if (value := one.value(goal(name))) is not None) for name in goals}
+
+
+def decided(path: Path) -> Decision:
+    found = decide_study(load(path))
+    assert found is not None
+    return found
 
 
 @pytest.mark.usefixtures("no_pages")
 @pytest.mark.parametrize("scenario", ["hash_lane", "hot_chip", *DEARER])
-def test_it_is_the_best_of_the_whole_grid(scenario: str, tmp_path: Path) -> None:
+def test_the_fastest_is_the_best_of_the_whole_grid(scenario: str, tmp_path: Path) -> None:
     one = getattr(scenarios, scenario)()
     trace = one.trace()
     systems = ["conventional", "ca-ssd", "rr-ssd"] if trace.has_content else ["conventional", "hipa", "hot-cold"]
     kinds = {row[1] for row in one.requests}
     goals = ["all.mean", "write.mean" if kinds == {"W"} else "read.p99"]
     chosen = {name: ft.system(name, settings=one.settings) for name in systems}
-    best = grid(trace, choosing.contenders(chosen, more=False), goals)
+    best = grid(trace, choosing.contenders(chosen, MEAN, more=False).systems, goals)
     for name in goals:
-        done = ft.study(trace, tmp_path / name, chosen, goal=name)
-        found = json.loads((done.path / names.CANDIDATES).read_text(encoding="utf-8"))
-        first = judged.chosen(found)
-        assert (name, first.ns / best[name]) == (name, pytest.approx(1.0, abs=0.03)) or first.ns < best[name]
+        found = decided(ft.study(trace, tmp_path / name, chosen, goal=name).path)
+        fastest = found.value(found.fastest)
+        assert (name, fastest / best[name]) == (name, pytest.approx(1.0, abs=0.03)) or fastest < best[name]
+        assert found.value(found.choice) <= fastest * 1.05
+        assert all(found.choice.price <= one.price for one in found.candidates if found.loss(one).at_most <= 0.05)
 
 
 def test_all_compete_on_the_flash_of_the_first() -> None:
-    chosen = {"small": ft.system("conventional", blocks_per_plane=100), "ds-ftl": ft.system("ds-ftl")}
-    found = choosing.contenders(chosen, more=True)
-    assert list(found)[:2] == ["small", "ds-ftl"]
-    assert {one.raw_pages for one in found.values()} == {chosen["small"].raw_pages}
+    """With the key that happens to equal ds-ftl's own device, four times the flash competed and led."""
+    own = ft.system("ds-ftl").config["nand"]["pages_per_block"]
+    for sets in ({"blocks_per_plane": 100}, {"pages_per_block": own}, {"nand.read_us": 20.0}):
+        chosen = {"small": ft.system("conventional", settings=sets), "ds-ftl": ft.system("ds-ftl")}
+        found = choosing.contenders(chosen, MEAN, more=True)
+        assert list(found.systems)[:2] == ["small", "ds-ftl"]
+        assert {one.raw_pages for one in found.systems.values()} == {chosen["small"].raw_pages}
+        numbers = [{**one.config["nand"], "source": ""} for one in found.systems.values()]
+        assert all(one == numbers[0] for one in numbers)
     # A bound is no drive to choose, and one system with other settings is no candidate of its own.
-    assert not {"oracle", "oracle-conventional", "static", "dynamic", "hipa"} & set(found)
-    assert {"ca-ssd", "rr-ssd", "caftl", "hot-cold"} <= set(found)
-    assert list(choosing.contenders(chosen, more=False)) == ["small", "ds-ftl"]
+    assert not {"oracle", "oracle-conventional", "static", "dynamic", "hipa"} & set(found.systems)
+    assert {"ca-ssd", "rr-ssd", "caftl", "hot-cold"} <= set(found.systems)
+    assert list(choosing.contenders(chosen, MEAN, more=False).systems) == ["small", "ds-ftl"]
 
 
 @pytest.mark.usefixtures("no_pages")
@@ -189,34 +222,94 @@ def test_fifteen_writes_choose_nothing(tmp_path: Path) -> None:
     assert not done.choice.action
 
 
-def candidates(*of: tuple[str, float], seeds: Mapping[str, list[float]] | None = None, **more: Any) -> dict[str, Any]:
-    return {
-        "goal": "all.mean", "goal_words": MEAN.words, "baseline": of[0][0], "requests": 1000, "replays": 2,
-        "unfinished": [], "left_out": {}, "seeds": seeds or {}, "device": None, "elsewhere": {},
-        "candidates": [
-            {"system": name, "cached": False, "settings": [], "takes": [], "sets": {}, "as_is_ns": ns, "after_ns": ns,
-             "late": None, "completed_ns": 1, "response": {}, "programs": 100, "erases": 0, "ram_bytes": 10,
-             "hash_lanes": 0, "life_years": None, "command": "flashtwin replay"}
-            for name, ns in of
-        ],
-        **more,
-    }  # fmt: skip
+def run(name: str, ns: float, programs: float = 100.0, count: int = 1000, times: float = 1.0) -> SavedRun:
+    return SavedRun(name, Path("nowhere"), {
+        "config": ft.system("conventional").config, "pages_programmed": programs, "ram": {"total_bytes": 0},
+        "response": {kind: {"count": count, "mean_ns": ns, "p99_ns": ns, "p99_9_ns": ns} for kind in
+                     ("all", "read", "write")},
+        "requests": {"completed": count}, "duration_ns": 1e9, "completed_ns": times * 1e9,
+    })  # fmt: skip
 
 
-def test_a_lead_within_the_spread_over_seeds_is_none() -> None:
-    chance = {"new": [960.0, 1010.0], "old": [1000.0, 1000.0]}
-    lead = judged.chosen(candidates(("old", 1000.0), ("new", 960.0)))
-    tie = judged.chosen(candidates(("old", 1000.0), ("new", 960.0), seeds=chance))
-    assert (lead.name, tie.name) == ("new", "old")
+def decision(
+    *candidates: Candidate, worth: float = 0.05, goal_name: str = "all.mean", losses: Mapping[str, Loss] | None = None
+) -> Decision:
+    """A decision whose losses are given by hand where they have intervals."""
+    of = goal(goal_name)
+    ranked = sorted(candidates, key=lambda one: (of.value(one.run.numbers), one.price, one.system))
+    found = Decision(of, worth, tuple(ranked), candidates[0], is_searched=True)
+    if losses is not None:
+        plain = found.loss
+        object.__setattr__(found, "loss", lambda one, against=None: losses.get(one.system) or plain(one, against))
+    return found
+
+
+def candidate(name: str, ns: float, price: float, count: int = 1000) -> Candidate:
+    return Candidate(run(name, ns, count=count), name, price)
+
+
+def test_the_choice_is_the_cheapest_within_the_margin() -> None:
+    of = [candidate("a", 1000.0, 9.0), candidate("b", 1049.0, 5.0), candidate("c", 1051.0, 1.0)]
+    for order in itertools.permutations(of):
+        assert decision(*order).choice.system == "b"
+        assert decision(*order).fastest.system == "a"
+    assert decision(*of, worth=0.0).choice.system == "a"
+    assert decision(*of, worth=0.06).choice.system == "c"
+
+
+def test_a_candidate_that_falls_behind_ranks_after_all_that_keep_up() -> None:
+    """Pages of a drive that falls behind wait in RAM, so that its responses may be short."""
+    runs = [run("slow", 1000.0), run("late", 1.0, times=2.0), run("later", 0.5, times=3.0)]
+    found = decide_study(StudyFolder(Path("nowhere"), {}, runs=tuple(runs), baseline=runs[1]))
+    assert found is not None
+    assert [one.system for one in found.candidates] == ["slow", "late", "later"]
+    assert found.choice.system == "slow"
+
+
+def test_a_tie_goes_to_the_cheaper_one_in_any_order() -> None:
+    of = [candidate("old", 1000.0, 9.0), candidate("new", 1000.0, 5.0)]
+    assert {decision(*order).choice.system for order in itertools.permutations(of)} == {"new"}
+
+
+def test_the_upper_end_of_an_interval_decides() -> None:
+    of = [candidate("fast", 1000.0, 9.0), candidate("cheap", 1030.0, 1.0)]
+    narrow, wide = Loss(0.03, (0.02, 0.04)), Loss(0.03, (0.01, 0.07))
+    assert decision(*of, losses={"cheap": narrow}).choice.system == "cheap"
+    found = decision(*of, losses={"cheap": wide})
+    assert (found.choice.system, found.alike) == ("fast", [])
+    unclear = decision(*of, losses={"cheap": Loss(0.03, (-0.01, 0.07))})
+    assert unclear.choice.system == "fast"
+    assert [one.system for one in unclear.alike] == ["cheap"]
+    # Half the width is 4 %, and 3 % are to be told from 0: (4 / 3) squared.
+    assert unclear.loss(of[1]).more_trace(0.05) == pytest.approx((0.04 / 0.03) ** 2)
 
 
 @pytest.mark.parametrize(
     ("goal_name", "least"), [("all.mean", 100), ("read.p99", 1000), ("write.p99_9", 10_000), ("time", 100)]
 )
 def test_how_many_requests_a_choice_takes(goal_name: str, least: int) -> None:
-    enough = candidates(("old", 1.0), goal=goal_name, requests=least)
-    assert judged.too_few(enough) == ""
-    assert judged.too_few({**enough, "requests": least - 1})
+    enough, fewer = (decision(candidate("a", 1.0, 1.0, count), goal_name=goal_name) for count in (least, least - 1))
+    assert (enough.too_few, enough.choice is not None) == ("", True)
+    assert (bool(fewer.too_few), fewer.choice) == (True, None)
+
+
+def test_prices_by_hand(tmp_path: Path) -> None:
+    """64 GiB of flash of which half the most is programmed, and a protected cache of 16 MiB at 80 units a GiB."""
+    one = ft.system("conventional", settings={"engine.write_cache_pages": 4096, "engine.write_cache_protected": True})
+    dies = math.prod(one.config["nand"][key] for key in ("channels", "chips_per_channel", "dies_per_chip"))
+    numbers = {f"config.{key}": value for key, value in ((f"{table}.{name}", of) for table in ("nand", "engine")
+               for name, of in one.config[table].items())}  # fmt: skip
+    numbers |= {"pages_programmed": 50, "trace.footprint_pages": 1000}
+    numbers["config.engine.write_buffer_pages"] = 0
+    usual = Prices.read()
+    expected = 64 * 0.5 + 80.0 * 16 / 1024 + usual.die * dies
+    assert usual.of(numbers, 64 * 2**30, 100) == pytest.approx(expected)
+    (tmp_path / "mine.toml").write_text("flash_gib = 2\n")
+    assert Prices.read(tmp_path / "mine.toml").of(numbers, 64 * 2**30, 100) == pytest.approx(expected + 32)
+    for wrong in ("flash = 1", "lane = 'much'", "lane = -1", "lane"):
+        (tmp_path / "mine.toml").write_text(wrong)
+        with pytest.raises(ft.ConfigError, match="price"):
+            Prices.read(tmp_path / "mine.toml")
 
 
 @pytest.mark.usefixtures("no_pages")
@@ -229,20 +322,34 @@ def test_threads_do_not_change_the_choice_or_repeat_replays(
     one, three = ((tmp_path / threads / names.CANDIDATES).read_bytes() for threads in ("1", "3"))
     assert one == three
     replayed: list[int] = []
-    run = aged.run
+    run_all = aged.run
 
     def counted(trace: ft.Trace, systems: Sequence[ft.System], *rest: Any, **more: Any) -> Any:
         replayed.append(len(systems))
-        return run(trace, systems, *rest, **more)
+        return run_all(trace, systems, *rest, **more)
 
     monkeypatch.setattr(aged, "run", counted)
     ft.study(small_trace, tmp_path / "1", ["conventional", "ca-ssd"], **quick)
-    assert sum(replayed) == 0 or (tmp_path / "1" / names.CANDIDATES).read_bytes() == one
+    assert sum(replayed) == 0
+    assert (tmp_path / "1" / names.CANDIDATES).read_bytes() == one
 
 
 def test_a_time_is_no_effort(cli: Cli, small_trace: Path) -> None:
     done = cli("study", small_trace, "--effort", "30s", status=2)
     assert "page operations, not in time, so that a busy machine gives the same answer" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--goal", "read.p98"), "did you mean 'read.p9"), (("--goal", "life,wa,programs"), "names 3 goals"),
+        (("--worth", "200%"), "is not a share"), (("--prices", "none.toml"), "none.toml"),
+        (("--speed", "1,fast"), "is not a number above 0"),
+    ],
+)  # fmt: skip
+def test_what_is_wanted_is_checked_before_anything_is_read(cli: Cli, options: tuple[str, str], message: str) -> None:
+    done = cli("study", "no-such-trace.fiu", *options, status=2)
+    assert message in done.err
 
 
 def test_terminal_page_and_json_say_it(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
@@ -257,10 +364,35 @@ def test_terminal_page_and_json_say_it(cli: Cli, small_trace: Path, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("no_pages")
-def test_another_drive_is_shown_beside(small_trace: Path, tmp_path: Path) -> None:
-    few = {"nand.channels": 2, "nand.chips_per_channel": 1}
-    done = ft.study(small_trace, tmp_path / "out", ["conventional", "ca-ssd"], settings=few, effort=1, period_s=0.05)
-    found = json.loads((done.path / names.CANDIDATES).read_text(encoding="utf-8"))
-    assert found["device"] == choosing.TODAY
-    there = ft.replay(small_trace, "conventional", settings={**few, "device": choosing.TODAY}, period_s=0.05)
-    assert found["elsewhere"]["conventional"]["as_is_ns"] == there.summary["response"]["all"]["mean_ns"]
+def test_each_drive_and_load_is_searched_by_itself(small_trace: Path, tmp_path: Path) -> None:
+    few: dict[str, Any] = {"period_s": 0.05, "effort": 1}
+    systems = ["conventional", "ca-ssd"]
+    done = ft.study(
+        small_trace, tmp_path / "out", systems, devices=("rr-ssd", "tlc-unit-2021"), speeds=(1.0, 50.0), **few
+    )  # fmt: skip
+    found = json.loads((done.path / names.CHOICES).read_text(encoding="utf-8"))
+    grounds = [("rr-ssd", 1.0), ("rr-ssd", 50.0), ("tlc-unit-2021", 1.0), ("tlc-unit-2021", 50.0)]
+    assert [(row["device"], row["speed"]) for row in found["rows"]] == grounds
+    for row, (device, speed) in zip(found["rows"], grounds, strict=True):
+        alone = ft.study(small_trace, tmp_path / f"{device}{speed}", systems, device=device, speed=speed, **few)
+        by_itself = decided(alone.path)
+        assert (row["choice"], row["value"]) == (
+            by_itself.choice.system, by_itself.goal.written(by_itself.value(by_itself.choice)),
+        )  # fmt: skip
+
+
+@pytest.mark.usefixtures("no_pages")
+def test_the_verdict_is_replayed_with_writes_answered_otherwise(small_trace: Path, tmp_path: Path) -> None:
+    """Where it is asked for; a drive that answers from RAM has no write cache besides."""
+    few: dict[str, Any] = {"period_s": 0.05, "effort": 1}
+    plain = ft.study(small_trace, tmp_path / "plain", ["conventional", "ca-ssd"], **few)
+    assert load(plain.path).candidates["acknowledged"] == {}
+    done = ft.study(small_trace, tmp_path / "varied", ["conventional", "ca-ssd"], vary_acknowledgement=True, **few)
+    found = load(done.path).candidates["acknowledged"]
+    assert (found["value"], [one["value"] for one in found["others"]]) == ("programmed", ["hashed", "buffered"])
+    for one in found["others"]:
+        runs = [run for place in (done.path / names.GROUNDS).iterdir() for run in load(place).runs
+                if run.setting("engine.write_completes") == one["value"]]  # fmt: skip
+        assert one["choice"] in {run.name.partition(" (")[0] for run in runs}
+        assert all(run.setting("engine.write_cache_pages") == 0 for run in runs)
+        assert f"`engine.write_completes = {one['value']}`" in done.choice.reason

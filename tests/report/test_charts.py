@@ -396,7 +396,7 @@ def test_twelve_systems_of_any_name(made: Callable[..., Path]) -> None:
     folder = made({"conventional": "conventional", **systems}, requests=1000)
     looks = colours.lines_of_runs(load(folder))
     assert len({str(look) for look in looks.values()}) == 12
-    assert [name for name in NAMES if drawn(name, folder).frame is None] == ["candidates", "causes", "knee"]
+    assert [name for name in NAMES if drawn(name, folder).frame is None] == ["candidates", "causes"]
 
 
 def test_single_run_folder(four: Path) -> None:

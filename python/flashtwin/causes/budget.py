@@ -1,7 +1,5 @@
 """How much is replayed: a number of page operations, so that a busy machine replays the same as an idle one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,20 +1,15 @@
-"""The subject of an inquiry, the replays that may be made, and their results.
+"""The subject of an inquiry, the replays that may be made, and their results. Pure: figures in, keys out."""
 
-Pure: configurations and figures in, keys and reasons out.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
-from flashtwin.causes.figures import Figures, Goal
+from flashtwin.causes.figures import Figures
 from flashtwin.errors import ConfigError
+from flashtwin.judgement.catalogue import Subject
+from flashtwin.judgement.goals import TIME, Goal
 from flashtwin.replays.presets import System
 from flashtwin.results.keys import traits
-from flashtwin.results.trees import dig
 from flashtwin.settings import Value
 
 Sets = dict[str, Value]
@@ -28,11 +23,12 @@ SPARE_TOLERANCE = 0.1
 class WhatIf:
     """Keys set otherwise: one thing ideal, two at once, or a step that can be taken."""
 
-    #: The change in words: `hashing at no cost`, `16 hash lanes instead of 1`.
+    #: The change in words: `hashing at no cost`, `16 hash lanes`.
     words: str
     sets: Mapping[str, Value]
-    #: Of a step, the cost that no replay counts.
+    #: Of a step, the cost that no replay counts, and the row of the catalogue.
     takes: str = ""
+    change: str = ""
     #: The causes that it is about.
     of: tuple[str, ...] = ()
 
@@ -57,27 +53,28 @@ class Consequence:
         return "+".join(self.what_if.of)
 
     @property
-    def after_ns(self) -> float:
+    def value(self) -> float:
         """The goal's figure with the keys set; inquiries ask for it only where there is one."""
         return self.after.value(self.goal) or 0.0
 
     @property
-    def cost_ns(self) -> float:
-        """T - T(otherwise); below 0 where the figure grows."""
-        return (self.before.value(self.goal) or 0.0) - self.after_ns
+    def cost(self) -> float:
+        """What is saved; below 0 where the figure becomes worse."""
+        return self.goal.cost(self.before.value(self.goal) or 0.0) - self.goal.cost(self.value)
 
     @property
     def percent(self) -> float:
         """The same as a share of the figure."""
-        return self.cost_ns / before * 100.0 if (before := self.before.value(self.goal)) else 0.0
+        before = self.goal.cost(self.before.value(self.goal) or 0.0)
+        return self.cost / before * 100.0 if before else 0.0
 
     def more(self, count: str) -> int:
         """How many more of something there are, such as `erases`."""
-        return self.after[count] - self.before[count]
+        return int(self.after[count] - self.before[count])
 
 
-@dataclass(frozen=True)
-class Case:
+@dataclass(frozen=True, kw_only=True)
+class Case(Subject):
     """The question: a system, whose keys are `case["nand.channels"]`, the figures of its replay, and the goal."""
 
     system: System
@@ -85,18 +82,14 @@ class Case:
     goal: Goal
     _refusals: dict[Key, str] = field(default_factory=dict, repr=False, compare=False)
 
-    def __getitem__(self, key: str) -> Any:
-        return dig(self.system.config, key)
-
-    @cached_property
-    def traits(self) -> frozenset[str]:
-        """Traits of the system."""
-        return traits(self.system.config)
-
-    @property
-    def collects(self) -> bool:
-        """Whether the replay collected garbage: spare space then decides the cost of writes."""
-        return collected(self.base)
+    @classmethod
+    def of(cls, system: System, base: Figures, goal: Goal) -> Self:
+        """The case of a system."""
+        return cls(
+            config=system.config, traits=traits(system.config), raw_pages=system.raw_pages,
+            capacity_pages=system.capacity_pages, numbers=base.summary, is_timed=goal.figure == TIME, system=system,
+            base=base, goal=goal,
+        )  # fmt: skip
 
     def changes(self, sets: Mapping[str, Value]) -> Sets:
         """Of the keys, those that are not so already."""
@@ -117,11 +110,11 @@ class Case:
             made = self.system.with_sets(sets)
         except ConfigError as error:
             return str(error)
-        needs = self.base["footprint_pages"]
+        needs = int(self.base["trace.footprint_pages"])
         if made.capacity_pages < needs:
             return f"the drive would hold {made.capacity_pages:,} pages, and the trace touches {needs:,}"
-        spare, now = made.raw_pages - needs, self.system.raw_pages - needs
-        if made.planes != self.system.planes and self.collects and abs(spare - now) > SPARE_TOLERANCE * now:
+        spare, now = made.raw_pages - needs, self.raw_pages - needs
+        if made.planes != self.planes and self.collects and abs(spare - now) > SPARE_TOLERANCE * now:
             would_be, is_now = (f"{100 * pages / needs:.1f} %" for pages in (spare, now))
             return f"in whole blocks the raw over-provisioning would be {would_be} instead of {is_now}"
         return ""
@@ -130,29 +123,3 @@ class Case:
 def key_of(sets: Mapping[str, Any]) -> Key:
     """Keys and values as something that can be looked up."""
     return tuple(sorted(sets.items()))
-
-
-def collected(figures: Figures) -> bool:
-    """Whether a replay collected garbage."""
-    return bool(figures["erases"] or figures["gc_programs"])
-
-
-def more_dies(case: Case, times: Sequence[int]) -> tuple[int, Sets]:
-    """The first of several multiples of the dies with which a drive can be built; where none will do, the last.
-
-    Blocks are divided so that the raw over-provisioning stays: it decides what collection takes. For example, 96 blocks
-    a plane become 12 with eight times the dies. On a drive that never collected, spare space decides nothing: there
-    each plane also has the blocks that its controller keeps back, so that the drive holds as much as before.
-    """
-    blocks = int(case["nand.blocks_per_plane"])
-    # A drive holds one page less than its planes do together.
-    used = (case.system.capacity_pages + 1) // (case.system.planes * int(case["nand.pages_per_block"]))
-    divided, kept_back = (blocks, 0) if case.collects else (used, blocks - used)
-    for several in times:
-        sets: Sets = {
-            "nand.dies_per_chip": int(case["nand.dies_per_chip"]) * several,
-            "nand.blocks_per_plane": kept_back - (-divided // several),
-        }
-        if not case.refusal(sets):
-            break
-    return several, sets

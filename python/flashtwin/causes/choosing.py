@@ -1,277 +1,285 @@
-"""Which system to choose: each with its best cheap settings, on equal flash, with and without a write cache.
+"""Candidates: systems on one ground, each with the settings that make it fastest, and the cheapest nearly as fast.
 
-A candidate is a system with the settings of `flashtwin.causes.cheap` that serve the goal best; `Search` finds them.
-The result is data (`names.CANDIDATES`); `flashtwin.judgement.choosing` interprets it.
+`Search` finds the settings; `flashtwin.judgement.choosing` decides among the candidates, by their runs and prices.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flashtwin.causes import cheap
 from flashtwin.causes.budget import Budget
-from flashtwin.causes.case import Key, Sets, key_of
+from flashtwin.causes.case import Consequence, Sets, WhatIf, key_of
 from flashtwin.causes.explaining import command_of
-from flashtwin.causes.figures import Figures, Goal
+from flashtwin.causes.figures import Figures
 from flashtwin.causes.replaying import KeptFigures, replay_all
-from flashtwin.causes.searching import Point, Search, lateness, shape
+from flashtwin.causes.searching import Point, Search, shape
 from flashtwin.errors import ConfigError
+from flashtwin.judgement.choosing import WORTH, Decision, decide_among
+from flashtwin.judgement.costs import Prices
+from flashtwin.judgement.goals import Goal
 from flashtwin.progress import Notify, Progress
-from flashtwin.replays.filling import filled
+from flashtwin.replays.folders import replay_into
+from flashtwin.replays.grounds import check_raw_pages, on_ground_of
 from flashtwin.replays.presets import System, system, systems
-from flashtwin.results import folder, ground, names
+from flashtwin.results import folder, names
 from flashtwin.results.keys import traits
+from flashtwin.results.reading import load
+from flashtwin.results.trees import leaves
 from flashtwin.traces.scan import Replayable
 
 #: Searches whose beginning is this much longer than the best of all do not go on. Ours.
 _BEHIND = 1.5
-#: Seeds, beside its own, under which the best candidates are replayed: a lead within the spread is none.
-_MORE_SEEDS = 2
-#: Candidates this near to the best are replayed under other seeds, too, up to a maximum number. Ours.
-_NEAR, _MOST_NEAR = 1.05, 3
-#: The other drive on which candidates are shown unless one is named.
-TODAY = "tlc-unit-2021"
 #: Replays that are made whatever the effort: those that a search begins with, and some that find the best settings of
 #: the best system.
-_LEAST_REPLAYS, _LEAST_MORE = 3, 12
+_LEAST_REPLAYS, _LEAST_MORE = 5, 12
+#: Of a system with two candidates, the name of the run of the faster one.
+_FASTEST = " (fastest)"
 
 
-@dataclass
-class _KnownReplays:
-    """Replays of one system that are known beforehand: under other seeds, on another drive."""
+@dataclass(frozen=True)
+class Question:
+    """What is wanted of a candidate."""
 
-    system: System
-    asked: list[Sets]
-    known: dict[Key, Figures] = field(default_factory=dict)
-    failed: dict[Key, str] = field(default_factory=dict)
-
-    def wanted(self) -> list[Sets]:
-        """Those that were not made yet."""
-        return [one for one in self.asked if key_of(one) not in self.known and key_of(one) not in self.failed]
-
-    @property
-    def is_late(self) -> bool:
-        """Whether no replay kept up with the trace."""
-        return all(lateness(self.system, one) is not None for one in self.known.values())
-
-    def values(self, goal: Goal) -> list[float]:
-        """The goal's figures in ns, in the order asked for; of those that have one."""
-        found = (self.known.get(key_of(one)) for one in self.asked)
-        return [value for one in found if one is not None and (value := one.value(goal)) is not None]
+    goal: Goal
+    second_goal: Goal | None = None
+    #: The share of the goal's figure that is given up for a cheaper candidate.
+    worth: float = WORTH
+    prices: Prices = field(default_factory=Prices.read)
+    #: Bytes of flash of the drive that is to be bought; None: of the drive that is replayed.
+    capacity_bytes: float | None = None
 
 
-def contenders(chosen: Mapping[str, System], *, more: bool) -> dict[str, System]:
+@dataclass(frozen=True)
+class Contenders:
+    """Systems that compete on one ground, the baseline first, and those that cannot stand there, with the reason."""
+
+    systems: dict[str, System]
+    left_out: dict[str, str]
+    #: Systems that no one can build: they are shown as bounds, with the settings of the choice.
+    bounds: dict[str, System]
+    #: The names of the systems that somebody asked for.
+    asked: tuple[str, ...] = ()
+
+
+def contenders(chosen: Mapping[str, System], goal: Goal, *, more: bool) -> Contenders:
     """The systems that compete, all on the ground of the first: those chosen that could be built.
 
     With `more`, all others that come with flashtwin as well, but for those that are one of these with other settings.
     """
-    first = next(iter(chosen))
-    buildable = {name: one for name, one in chosen.items() if "bound" not in traits(one.config)} or dict(chosen)
-    baseline = buildable.get(first) or next(iter(buildable.values()))
-    found = {name: _on_ground_of({"": baseline}, one) or one for name, one in buildable.items()}
-    shapes = [shape(one) for one in found.values()]
-    for name in systems() if more else ():
-        # What concerns none but systems that hash, say, is as in the first of these.
-        other = _on_ground_of({"": baseline, **found}, system(name))
-        if name in chosen or other is None or "bound" in traits(other.config) or shape(other) in shapes:
+    bounds = {name: one for name, one in chosen.items() if "bound" in traits(one.config)}
+    buildable = {name: one for name, one in chosen.items() if name not in bounds} or dict(chosen)
+    bounds = bounds if len(bounds) < len(chosen) else {}
+    found: dict[str, System] = {}
+    left_out: dict[str, str] = {}
+    shapes: list[object] = []
+    others = [name for name in (systems() if more else ()) if name not in chosen]
+    for name, one in [*buildable.items(), *((name, system(name)) for name in others)]:
+        if name in others and "bound" in traits(one.config):
             continue
-        found[name] = other
-        shapes.append(shape(other))
-    return found
+        try:
+            made = on_ground_of(found, one) if found else one
+        except ConfigError as error:
+            left_out[name] = str(error)
+            continue
+        if name not in others or shape(made, goal) not in shapes:
+            found[name] = made
+            shapes.append(shape(made, goal))
+    check_raw_pages(found)
+    return Contenders(found, left_out, bounds, tuple(chosen))
 
 
-def _on_ground_of(first: Mapping[str, System], other: System) -> System | None:
-    """A system on the ground of others: their drive, engine and way of replaying; None where it cannot stand there.
+class Contest:
+    """The search for the candidates of a trace."""
 
-    For example, a drive that has room for the blocks of one system may have none for the partitions of another.
-    """
-    try:
-        configs = {name: one.config for name, one in first.items()}
-        return other.with_sets(ground.equal({**configs, " ": other.config})[" "])
-    except ConfigError:
-        return None
-
-
-class Candidates:
-    """The candidates of a trace, and the replays that tell which of them is the best."""
-
-    def __init__(self, trace: Replayable, competing: Mapping[str, System], goal: Goal) -> None:
+    def __init__(self, trace: Replayable, competing: Contenders, question: Question) -> None:
         """Asks for nothing yet."""
-        self.trace, self.goal = trace, goal
-        self.systems = dict(competing)
-        self.searches: dict[str, list[Search]] = {}
-        for name, one in self.systems.items():
-            cache = cheap.write_cache(one.config)
-            self.searches[name] = [Search(one, goal), *([Search(one, goal, cache)] if cache is not None else [])]
-        self.device: str | None = None
-        self._seeds: dict[str, _KnownReplays] = {}
-        self._elsewhere: dict[str, _KnownReplays] = {}
+        self.trace, self.competing, self.question = trace, competing, question
+        self.searches = {name: Search(one, question.goal, self._price) for name, one in competing.systems.items()}
+        #: Systems whose runs equal another's: these are not searched twice.
+        self._twins: dict[str, str] = {}
 
     def search(self, kept: KeptFigures, budget: Budget, notify: Notify | None, **how: Any) -> None:
         """Finds the best settings of each system that comes near to the best: the most promising first."""
-        every = [one for of in self.searches.values() for one in of]
+        every = list(self.searches.values())
+        budget.at_least(_LEAST_REPLAYS * len(every) + _LEAST_MORE)
         replay_all(self.trace, every, kept, budget, notify=notify, **how)
+        self._find_twins()
+        going = [one for name, one in self.searches.items() if name not in self._twins]
         # Systems far behind are dropped, unless the effort has no limit.
         for behind in (1.0, _BEHIND, *([math.inf] if budget.effort is None else [])):
-            every.sort(key=_cost)
-            for one in every:
-                one.goes_on = one.goes_on or _cost(one) <= _cost(every[0]) * behind
-            replay_all(self.trace, every, kept, budget, **how)
+            going.sort(key=_cost)
+            for one in going:
+                one.goes_on = one.goes_on or _cost(one) <= _cost(going[0]) * behind
+            replay_all(self.trace, going, kept, budget, **how)
+        # What rarely matters is tried on the best alone; then settings are taken away.
+        going.sort(key=_cost)
+        going[0].tunes = True
+        replay_all(self.trace, going, kept, budget, **how)
+        for one in going:
+            one.limit = min(map(_cost, going)) * (1 + self.question.worth)
+        replay_all(self.trace, [one for one in going if one.goes_on], kept, budget, **how)
 
-    def under_seeds(self, kept: KeptFigures, **how: Any) -> None:
-        """Replays the best candidates under other seeds, where others come near to the first."""
-        found = [(cost, name) for name in self.systems if (cost := _cost(self._best(name))) < math.inf]
-        near = [name for cost, name in sorted(found) if cost <= _NEAR * min(found)[0]]
-        for name in near[:_MOST_NEAR] if len(near) > 1 else []:
-            search = self._best(name)
-            seed, sets = int(search.system.config["seed"]), search.sets(_point(search))
-            asked: list[Sets] = [{**sets, "seed": seed + more} for more in range(1, _MORE_SEEDS + 1)]
-            self._seeds[name] = _KnownReplays(search.system, asked)
-        self._all(self._seeds.values(), kept, **how)
+    def write(self, path: Path, *, threads: int = 0, progress: Progress | None = None) -> Decision | None:
+        """Writes the candidates and their runs into a folder, and decides among them."""
+        made: dict[str, System] = {}
+        rows = []
+        for name, search in self.searches.items():
+            for run, point in self._points(name, search).items():
+                made[run] = search.system.with_sets(search.sets(point))
+                rows.append(self._row(run, name, search, point))
+        data = self._data(rows)
+        decision: Decision | None = None
+        if made:
+            (path / names.AT_BEST).mkdir(exist_ok=True)
+            how: dict[str, Any] = {"threads": threads, "progress": progress, "equal_ground": True}
+            replay_into(path / names.AT_BEST, self.trace, made, **how)
+            decision = decide_among(load(path / names.AT_BEST), data)
+        first = decision.choice if decision is not None else None
+        if decision is not None and first is not None:
+            # Beside the choice, its bound with the same settings.
+            bounds = self._bounds(first.sets)
+            if bounds:
+                replay_into(path / names.AT_BEST, self.trace, {**made, **bounds}, **how)
+            data["shown"] = self._shown(decision, list(bounds))
+            data["beside"] = self._beside(first.system, first.sets)
+        folder.write_json(path / names.CANDIDATES, data)
+        return decision
 
-    def elsewhere(self, kept: KeptFigures, device: str, fill: float | None, **how: Any) -> None:
-        """Replays each system as it is, and with its best settings, on another drive."""
-        for name, of in self.searches.items():
-            try:
-                made = of[0].system.with_sets({"device": device})
-                made = made if fill is None else filled(self.trace, {name: made}, fill)[name]
-            except ConfigError:
-                continue
-            asked = {key_of(sets): sets for one in of for sets in ({}, one.sets(_point(one)))}
-            self._elsewhere[name] = _KnownReplays(made, [sets for sets in asked.values() if _can_be_built(made, sets)])
-        self.device = device
-        self._all(self._elsewhere.values(), kept, **how)
+    def _shown(self, decision: Decision, bounds: Sequence[str]) -> list[str]:
+        """The runs that charts are drawn of: those that the verdict names, the systems asked for, and bounds."""
+        named = [decision.baseline, decision.fastest, decision.choice, *decision.alike]
+        asked = [one for one in decision.candidates if one.run.name in self.competing.asked]
+        return list(dict.fromkeys([*(one.run.name for one in [*named, *asked] if one is not None), *bounds]))
 
-    def _all(self, asked: Iterable[_KnownReplays], kept: KeptFigures, **how: Any) -> None:
-        replay_all(self.trace, list(asked), kept, Budget(None, 1), **how)
+    def _price(self, made: System, figures: Figures) -> float:
+        """What a system costs that programs as much as it did."""
+        question, config = self.question, {f"config.{key}": value for key, value in leaves(made.config)}
+        capacity = question.capacity_bytes or made.raw_pages * made.config["nand"]["page_bytes"]
+        programs = (one.base["programs"] for one in self.searches.values() if one.base is not None)
+        return question.prices.of({**figures.summary, **config}, capacity, max(programs, default=0))
 
-    def _best(self, name: str) -> Search:
-        """Of a system's searches, with a cache and without, the one that found the better settings."""
-        return min(self.searches[name], key=_cost)
+    def _find_twins(self) -> None:
+        """Of systems whose first runs are all equal, the cheapest stands for all."""
+        groups: dict[str, list[str]] = {}
+        for name, search in self.searches.items():
+            if search.base is not None:
+                happened = {str(key): one.happened for key, one in sorted(search.known.items(), key=str)}
+                groups.setdefault(repr(happened), []).append(name)
+        for equal in groups.values():
+            first, *others = sorted(equal, key=lambda name: (_base_price(self.searches[name]), name))
+            self._twins |= dict.fromkeys(others, first)
 
-    @property
-    def data(self) -> dict[str, Any]:
-        """Everything that was found, as it is written; times in ns."""
+    def _points(self, name: str, search: Search) -> dict[str, Point]:
+        """The candidates of a system by the names of their runs."""
+        fastest, cheapest = search.fastest(), search.cheapest()
+        if fastest is None or name in self._twins:
+            return {}
+        if cheapest is None or cheapest == fastest:
+            return {name: fastest}
+        # Where its upper end speaks against the cheapest of all, the fastest of its system is the next choice.
+        best = _cost(search) == min(map(_cost, self.searches.values()))
+        dear = [one.dearness(point) for one in self.searches.values() if (point := one.cheapest()) is not None]
+        both = best or search.dearness(cheapest)[:2] == min(dear)[:2]
+        return {name: cheapest, **({f"{name}{_FASTEST}": fastest} if both else {})}
+
+    def _row(self, run: str, name: str, search: Search, point: Point) -> dict[str, Any]:
+        """A candidate: a system with its settings, and the command of its run."""
+        levels = search.levels(point)
         return {
-            "goal": self.goal.name,
-            "goal_words": self.goal.words,
-            "baseline": next(iter(self.systems)),
-            "requests": next((self._requests(one) for of in self.searches.values() for one in of if one.known), 0),
-            "replays": sum(len(one.known) for of in self.searches.values() for one in of),
-            "unfinished": [name for name, of in self.searches.items() if any(one.wanted() for one in of)],
-            "candidates": [
-                self._candidate(name, one, cached=bool(place))
-                for name, of in self.searches.items()
-                for place, one in enumerate(of)
-                if one.best() is not None
-            ],
-            "left_out": {name: reason for name, of in self.searches.items() if (reason := _failure(of))},
-            "seeds": {name: one.values(self.goal) for name, one in self._seeds.items()},
-            "device": self.device,
-            "elsewhere": {
-                name: {"as_is_ns": found[0], "after_ns": min(found), "is_late": one.is_late}
-                for name, one in self._elsewhere.items()
-                if (found := one.values(self.goal))
-            },
+            "name": run,
+            "system": name,
+            "also": sorted(twin for twin, first in self._twins.items() if first == name),
+            "settings": [level.words for _, level in levels],
+            "changes": [change.name for change, _ in levels],
+            "takes": [level.takes for _, level in levels if level.takes],
+            "sets": search.sets(point),
+            "as_configured": search.base.value(self.question.goal) if search.base is not None else None,
+            "command": self._command(search, search.sets(point)),
         }
 
-    def _requests(self, search: Search) -> int:
-        """How many requests the goal is about."""
-        figures = next(iter(search.known.values()))
-        return figures[{"read": "reads", "write": "writes"}.get(self.goal.kind, "requests")]
+    def _command(self, search: Search, sets: Sets) -> str:
+        return command_of(self.trace, search.system.name, search.system).replay(sets)
 
-    def _candidate(self, name: str, search: Search, *, cached: bool) -> dict[str, Any]:
-        """A system with its best settings: the keys, their gain and cost, and the command."""
-        point = _point(search)
-        sets = search.sets(point)
-        # It was replayed: otherwise there is no candidate.
-        made, figures = search.system.with_sets(sets), search.known[key_of(sets)]
-        levels, command = search.levels(point), command_of(self.trace, name, search.system)
-        config = made.config
+    def _beside(self, name: str, sets: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Replays that differ from a candidate in one setting: the change, and what it brings."""
+        search, goal, rows = self.searches[name], self.question.goal, []
+        here = next(point for point in search.replayed if search.sets(point) == dict(sets))
+        before = search.known[key_of(sets)]
+        for other in search.beside(here):
+            place = next(place for place, level in enumerate(other) if level != here[place])
+            change, levels = search.axes[place]
+            without = f"without {levels[here[place] - 1].words}"
+            step = Consequence(WhatIf("", search.sets(other)), before, search.known[key_of(search.sets(other))], goal)
+            rows.append({
+                "change": change.name, "words": levels[other[place] - 1].words if other[place] else without,
+                "sets": search.sets(other), "value": step.value, "percent": step.percent,
+                "programs": step.more("programs"), "command": self._command(search, search.sets(other)),
+            })  # fmt: skip
+        return sorted(rows, key=lambda row: -row["percent"])
+
+    def _bounds(self, sets: Mapping[str, Any]) -> dict[str, System]:
+        """The bounds with a candidate's settings; those that cannot have them are left out."""
+        found = {}
+        for name, one in self.competing.bounds.items():
+            try:
+                found[name] = on_ground_of(self.competing.systems, one).with_sets(sets)
+            except ConfigError:
+                continue
+        return found
+
+    def _data(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Everything that was found, as it is written."""
+        question, searches = self.question, self.searches
+        failed = {
+            name: next(iter(one.failed.values()), "no request has such a figure")
+            for name, one in searches.items() if one.fastest() is None
+        }  # fmt: skip
         return {
-            "system": name,
-            "cached": cached,
-            "settings": [one.words for one in levels],
-            "takes": [one.takes for one in levels if one.takes],
-            "sets": sets,
-            "as_is_ns": search.value(search.none),
-            "after_ns": figures.value(self.goal),
-            "late": lateness(made, figures),
-            "completed_ns": figures["completed_ns"],
-            "response": {kind: dict(of) for kind, of in figures.response.items()},
-            "programs": figures["programs"],
-            "erases": figures["erases"],
-            "ram_bytes": figures["ram_bytes"],
-            "hash_lanes": int(config["engine"]["hash_lanes"]) if "looks-at-contents" in traits(config) else 0,
-            "life_years": _life_years(made, figures),
-            "command": command.replay(sets),
+            "goal": question.goal.name,
+            "second_goal": None if question.second_goal is None else question.second_goal.name,
+            "worth": question.worth,
+            "prices": asdict(question.prices),
+            "own_prices": question.prices != Prices.read(),
+            "capacity_bytes": question.capacity_bytes,
+            "baseline": next(iter(searches)),
+            "replays": sum(len(one.known) for one in searches.values()),
+            "unfinished": [name for name, one in searches.items() if name not in self._twins and one.wanted()],
+            "candidates": list(rows),
+            "left_out": {**self.competing.left_out, **failed},
+            "shown": [],
+            "beside": [],
+            "acknowledged": {},
         }
 
 
 def _cost(search: Search) -> float:
     """The figure that best settings are compared by; infinite before the first replay."""
-    point = search.best()
+    point = search.fastest()
     cost = None if point is None else search.cost(point)
     return math.inf if cost is None else cost
 
 
-def _point(search: Search) -> Point:
-    return search.best() or search.none
-
-
-def _failure(searches: Sequence[Search]) -> str:
-    """Why a system has no candidate; empty where it has one."""
-    if any(one.best() is not None for one in searches):
-        return ""
-    return next((reason for one in searches for reason in one.failed.values()), "no request has such a figure")
-
-
-def _can_be_built(system: System, sets: Sets) -> bool:
-    try:
-        system.with_sets(sets)
-    except ConfigError:
-        return False
-    return True
-
-
-def _life_years(system: System, figures: Figures) -> float | None:
-    """How long until every block has had its erases, at the rate of programs of this replay; None without programs.
-
-    Programs, not erases: most replays end before collection has begun.
-    """
-    cycles, took_s = int(system.config["nand"]["pe_cycles"]), figures["completed_ns"] / 1e9
-    if not figures["programs"] or not took_s:
-        return None
-    return cycles * system.raw_pages / (figures["programs"] / took_s) / (365.25 * 86_400)
+def _base_price(search: Search) -> float:
+    return math.inf if search.base is None else search.price(search.system, search.base)
 
 
 def choose(
     path: Path,
     trace: Replayable,
-    competing: Mapping[str, System],
-    goal: Goal,
+    competing: Contenders,
+    question: Question,
     budget: Budget,
     *,
-    device: str | None = TODAY,
-    fill: float | None = None,
     threads: int = 0,
     progress: Progress | None = None,
     notify: Notify | None = None,
-) -> None:
-    """Finds the candidates of a trace, and writes them into the folder; replays made before take no effort.
+) -> Decision | None:
+    """Finds the candidates of a trace, writes them into the folder with their runs, and decides among them.
 
-    Where their drive is not `device` already, they are shown on that, too.
+    Replays made before take no effort.
     """
-    kept = KeptFigures.of(path)
-    found = Candidates(trace, competing, goal)
-    how = {"threads": threads, "progress": progress, "what": "candidates"}
-    budget.at_least(_LEAST_REPLAYS * sum(map(len, found.searches.values())) + _LEAST_MORE)
-    found.search(kept, budget, notify, **how)
-    found.under_seeds(kept, **how)
-    if device is not None and device != next(iter(competing.values())).config["device"]:
-        found.elsewhere(kept, device, fill, **how)
-    folder.write_json(path / names.CANDIDATES, found.data)
+    contest = Contest(trace, competing, question)
+    contest.search(KeptFigures.of(path), budget, notify, threads=threads, progress=progress, what="candidates")
+    return contest.write(path, threads=threads, progress=progress)

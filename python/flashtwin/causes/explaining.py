@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from flashtwin.arguments import checked
 from flashtwin.causes import wording
 from flashtwin.causes.budget import Budget
-from flashtwin.causes.figures import Figures, Goal, usual_goal
+from flashtwin.causes.figures import Figures, usual_goal
 from flashtwin.causes.figures import goal as named_goal
 from flashtwin.causes.inquiry import Inquiry
 from flashtwin.causes.replaying import KeptFigures, base_figures, base_replays, replay_all
 from flashtwin.causes.stored import runs_of, set_otherwise, system_of, trace_of
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
+from flashtwin.judgement.choosing import WORTH
+from flashtwin.judgement.goals import Goal
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress
 from flashtwin.replays.presets import System
@@ -41,11 +43,11 @@ LEAST_REPLAYS = 4
 #: Runs by name: on which system, and the figures.
 Runs = Mapping[str, tuple[System, Figures]]
 #: The parts of an answer: key in the data, and name as a row.
-_ROWS = {"causes": "cause", "pairs": "pair", "steps": "step"}
+_ROWS = {"causes": "cause", "steps": "step"}
 
 
 class Explanation(Tabular):
-    """The bottleneck of a trace on one system. As a frame: a row for each cause, pair and step, with its command.
+    """The bottleneck of a trace on one system. As a frame: a row for each cause and step, with its command.
 
     >>> import flashtwin as ft
     >>> trace = ft.open("traces/webvm-small.fiu.zst").excerpt(to_s=120)
@@ -73,14 +75,14 @@ class Explanation(Tabular):
         return "\n".join(wording.lines(self.data))
 
     def to_arrow(self) -> pyarrow.Table:
-        """A row for each cause, pair and step."""
+        """A row for each cause and step."""
         return table_of(self.rows)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the frame."""
-        of = {"system": self.system, "goal": self.data["goal"], "before_ns": self.data["before_ns"]}
-        columns = ("name", "words", "after_ns", "percent", "programs", "erases", "ram_bytes", "command")
+        of = {"system": self.system, "goal": self.data["goal"], "before": self.data["before"]}
+        columns = ("name", "change", "words", "value", "percent", "programs", "erases", "ram_bytes", "command")
         return [
             {**of, "what": what, **{key: one[key] for key in columns}}
             for key, what in _ROWS.items()
@@ -136,7 +138,7 @@ class Explanations(Tabular, Mapping[str, Explanation]):
         return "\n\n".join(one.text for one in self.values())
 
     def to_arrow(self) -> pyarrow.Table:
-        """A row for each system, cause, pair and step."""
+        """A row for each system, cause and step."""
         return table_of([row for one in self.values() for row in one.rows])
 
     def __repr__(self) -> str:
@@ -226,7 +228,14 @@ def explain(
 
 
 def explain_runs(
-    path: Path | None, trace: Replayable, runs: Runs, *, goal: Goal | None, budget: Budget, **how: Any
+    path: Path | None,
+    trace: Replayable,
+    runs: Runs,
+    *,
+    goal: Goal | None,
+    budget: Budget,
+    worth: float = WORTH,
+    **how: Any,
 ) -> Explanations:
     """Explains runs that exist, with their systems; writes the result into the folder, if there is one.
 
@@ -235,12 +244,10 @@ def explain_runs(
     Raises:
         InterruptedExplanation: Ctrl-C; replays that had ended are in the folder, an earlier answer there is left.
     """
-    asked: dict[str, Inquiry] = {}
-    hashing = False
-    for name, (system, figures) in runs.items():
-        asked[name] = Inquiry(system, figures, goal or usual_goal(system.config), with_knee=not hashing)
-        # The knee is a property of the hash unit alone: one is enough.
-        hashing = hashing or figures["pages_hashed"] > 0
+    asked = {
+        name: Inquiry(system, figures, goal or usual_goal(system.config), worth)
+        for name, (system, figures) in runs.items()
+    }
     budget.at_least(LEAST_REPLAYS * len(asked))
     try:
         replay_all(trace, list(asked.values()), KeptFigures.of(path), budget, **how)
@@ -293,7 +300,8 @@ def _explain(path: Path | None, trace: Replayable, runs: Runs, *, effort: int | 
 
 def replay_ops(runs: Runs) -> int:
     """Page operations that a replay of the trace of runs takes; trims take next to none."""
-    return max((figures["page_reads"] + figures["page_writes"] for _, figures in runs.values()), default=1)
+    pages = (figures["page_ops.read"] + figures["page_ops.write"] for _, figures in runs.values())
+    return int(max(pages, default=1))
 
 
 def command_of(trace: Replayable, name: str, system: System) -> wording.Command:

@@ -1,111 +1,74 @@
-"""The figures of one replay that show causes, and the one of them that a user wants better.
+"""The figures of one replay that are kept: a replay done once answers for every goal. Pure: plain numbers, as JSON."""
 
-Pure: plain numbers, kept as JSON, so that a replay done once answers for every goal.
-"""
-
-from __future__ import annotations
-
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flashtwin.errors import ConfigError
-from flashtwin.judgement.ledger import ALL, SERVICE, SLOWEST_PERCENT, SLOWEST_PERMILLE
-from flashtwin.results.figures import spelled
-from flashtwin.results.schema import summary_field
-from flashtwin.results.trees import dig
+from flashtwin.errors import ArgumentError, ConfigError
+from flashtwin.judgement import facts
+from flashtwin.judgement.goals import Goal, goal_of
+from flashtwin.judgement.ledger import SERVICE
+from flashtwin.results.figures import SHORT
+from flashtwin.results.trees import dig, leaves
 
-#: Kinds of requests, with the words for them.
-KINDS = {"all": "requests", "read": "reads", "write": "writes"}
-#: Figures of response times, each with the requests of the wait ledger that stand nearest to it.
-STATISTICS: Mapping[str, str] = {
-    "mean": ALL, "p50": ALL, "p90": ALL, "p95": SLOWEST_PERCENT, "p99": SLOWEST_PERCENT, "p99_9": SLOWEST_PERMILLE,
-    "p99_99": SLOWEST_PERMILLE, "max": SLOWEST_PERMILLE,
-}  # fmt: skip
-#: The goal of a closed loop: how long the drive takes for the whole trace.
-TIME = "time"
-#: Counts that are kept of a replay, with their paths in its summary.
-COUNTS: Mapping[str, str] = {
-    "requests": "requests.completed", "completed_ns": "completed_ns", "programs": "pages_programmed",
-    "gc_programs": "flash_writes.gc", "erases": "erases.total", "copies": "flash_writes.replica",
-    "ram_bytes": "ram.total_bytes", "pages_hashed": "page_ops.pages_hashed", "page_writes": "page_ops.write",
-    "mapping_misses": "mapping_cache.misses", "duplicates_missed": "dedup.duplicates_missed",
-    "reads": "requests.read", "writes": "requests.write", "footprint_pages": "trace.footprint_pages",
-    "page_reads": "page_ops.read", "duration_ns": "duration_ns",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Goal:
-    """The figure that is to become smaller: a response time of some requests, or the time for the whole trace."""
-
-    kind: str
-    statistic: str
-
-    @property
-    def name(self) -> str:
-        """As `--goal` takes it."""
-        return TIME if self.statistic == TIME else f"{self.kind}.{self.statistic}"
-
-    @property
-    def words(self) -> str:
-        """As a sentence names it."""
-        if self.statistic == TIME:
-            return "the time for the whole trace"
-        names = {"mean": "mean response", "max": "longest response"}
-        return f"the {names.get(self.statistic, self.statistic.replace('_', '.'))} of {KINDS[self.kind]}"
+#: Keys of the configuration that figures depend on.
+_KEYS = (
+    "config.nand.pages_per_block", "config.nand.pe_cycles", "config.replay.speed", "config.replay.queue_depth",
+)  # fmt: skip
 
 
 def goal(text: str) -> Goal:
-    """Reads `read.p99`, `all.mean`, `write.max` or `time`.
+    """Reads `read.p99`, `all.mean`, `programs`, `life`, `time`, or any other figure of a run.
 
     Raises:
         ConfigError: there is no such figure; the message names the nearest.
     """
-    text = spelled(text)
-    known = [TIME, *(f"{kind}.{statistic}" for kind in KINDS for statistic in STATISTICS)]
-    if text not in known:
-        near = difflib.get_close_matches(text, known, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else "such as read.p99, all.mean or time"
-        raise ConfigError(f"goal '{text}' is no figure; {hint} (all, read or write, then {', '.join(STATISTICS)})")
-    kind, _, statistic = text.partition(".")
-    return Goal("all", TIME) if text == TIME else Goal(kind, statistic)
+    try:
+        return goal_of(text)
+    except ArgumentError as error:
+        raise ConfigError(f"goal '{text}': {error}") from None
 
 
 def usual_goal(config: Mapping[str, Any]) -> Goal:
     """The goal where nobody chose: the mean response; in a closed loop, whose times are its depth's, the whole time."""
-    return Goal("all", TIME if config["replay"]["queue_depth"] else "mean")
+    return goal_of("time" if config["replay"]["queue_depth"] else "all.mean")
 
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a replay that are kept: times in ns, and counts (`figures["erases"]`)."""
+    """The figures of a replay: times in ns, and counts, by short names or dotted paths (`figures["erases"]`)."""
 
-    #: By kind, then by statistic; of kinds that some request has.
-    response: Mapping[str, Mapping[str, float]]
+    #: Numbers of the summary by dotted path; those that are 0 are left out, but for times.
+    summary: Mapping[str, float]
     #: The wait ledger's means by kind, requests and charge, `service` among them.
     ledger: Mapping[str, Mapping[str, Mapping[str, float]]]
-    counts: Mapping[str, int]
 
-    def __getitem__(self, name: str) -> int:
-        return self.counts[name]
+    def __getitem__(self, name: str) -> float:
+        return self.summary.get(SHORT.get(name, name), 0)
 
     def value(self, chosen: Goal) -> float | None:
-        """The goal's figure in ns; None where no request has one."""
-        if chosen.statistic == TIME:
-            return float(self["completed_ns"]) if self["requests"] else None
-        return self.response.get(chosen.kind, {}).get(chosen.statistic)
+        """The goal's figure; None where there is none, such as the response of reads without a read."""
+        return chosen.value(self.summary)
 
     def charges(self, chosen: Goal) -> Mapping[str, float]:
         """The time of the goal's requests by charge, in ns: waits and service."""
-        return self.ledger.get(chosen.kind, {}).get(STATISTICS.get(chosen.statistic, ALL), {})
+        return self.ledger.get(chosen.kind, {}).get(chosen.requests, {})
 
     def waited_share(self, chosen: Goal) -> float:
         """Which share of the goal's requests' time is waiting, 0 to 1; 0 where nothing is known of it."""
         charges = self.charges(chosen)
         total = sum(charges.values())
         return 1.0 - charges.get(SERVICE, 0.0) / total if total > 0 else 0.0
+
+    @property
+    def lateness(self) -> float | None:
+        """How many times as long as its trace the replay took; None where the drive kept up."""
+        return facts.late_by(self.summary)
+
+    @property
+    def happened(self) -> dict[str, float]:
+        """The figures by which two replays are equal, whatever their tables take."""
+        return facts.happened(self.summary)
 
     def as_json(self) -> dict[str, Any]:
         """As it is written; not copied as by `asdict`, for that takes long."""
@@ -114,16 +77,14 @@ class Figures:
 
 def figures_of(summary: Mapping[str, Any], ledger: Sequence[Mapping[str, Any]]) -> Figures:
     """The figures of a replay from its summary and the rows of its table `wait_ledger`."""
-    response = {
-        kind: {name: float(value) for name in STATISTICS if (value := found.get(f"{name}_ns")) is not None}
-        for kind in KINDS
-        if (found := dig(summary, summary_field(f"response.{kind}"))) and found["count"]
-    }
+    numbers = {
+        path: value for path, value in leaves({key: of for key, of in summary.items() if key != "config"})
+        if isinstance(value, int | float) and not isinstance(value, bool) and (value or path.startswith("response."))
+    }  # fmt: skip
     charged: dict[str, dict[str, dict[str, float]]] = {}
     for row in ledger:
         if row["mean_ns"] is not None:
             charges = charged.setdefault(row["kind"], {}).setdefault(row["requests"], {})
             charge = SERVICE if row["part"] == SERVICE else row["charge"]
             charges[charge] = charges.get(charge, 0.0) + float(row["mean_ns"])
-    counts = {name: int(dig(summary, summary_field(path)) or 0) for name, path in COUNTS.items()}
-    return Figures(response, charged, counts)
+    return Figures({**numbers, **{key: dig(summary, key) for key in _KEYS}}, charged)

@@ -16,7 +16,7 @@ from typing import Protocol
 from flashtwin import _core, units
 from flashtwin.causes.budget import Budget
 from flashtwin.causes.case import Key, Sets, key_of
-from flashtwin.causes.figures import COUNTS, Figures, figures_of
+from flashtwin.causes.figures import Figures, figures_of
 from flashtwin.errors import ConfigError, SimError
 from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
@@ -61,8 +61,8 @@ class KeptFigures:
             return cls(None)
         try:
             found = json.loads((path / names.CAUSES / names.REPLAYS).read_text(encoding="utf-8"))
-            # Another version may have counted less.
-            kept = {key: Figures(**one) for key, one in found.items() if one["counts"].keys() >= COUNTS.keys()}
+            # Another version kept other figures.
+            kept = {key: Figures(**one) for key, one in found.items() if one.keys() == {"summary", "ledger"}}
             return cls(path, kept)
         except (OSError, ValueError, TypeError, AttributeError, KeyError):
             return cls(path)

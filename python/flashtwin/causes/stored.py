@@ -1,7 +1,5 @@
 """Finished runs in a folder as systems and traces that can be replayed again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -55,14 +53,14 @@ def system_of(name: str, config: Mapping[str, Any]) -> System:
 
 
 def runs_of(path: Path, wanted: list[str] | None) -> dict[str, Result]:
-    """The runs of a result folder, or those asked for.
+    """The runs of a result folder, or those asked for: the candidates, where there are some.
 
     Raises:
         ReportError: there are none, or none of such a name.
     """
     if (path / names.SUMMARY).is_file():
         return {path.name: Result.read(path)}
-    found = {run.name: run.folder for run in load(path).runs}
+    found = {run.name: run.folder for run in load(path).at_their_best.runs}
     missing = [name for name in wanted or [] if name not in found]
     if missing:
         raise ReportError(f"{path}: no run is called '{missing[0]}'; there are: {', '.join(found)}")

@@ -1,28 +1,28 @@
 """Results of `explain` in words and as plain data: each sentence ends in an action, and names the run behind it."""
 
-from __future__ import annotations
-
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flashtwin import units
 from flashtwin.causes import attribution
 from flashtwin.causes.attribution import NOTHING
-from flashtwin.causes.candidates import BY_NAME
-from flashtwin.causes.case import Consequence, collected
+from flashtwin.causes.bottlenecks import BY_NAME
+from flashtwin.causes.case import Consequence
 from flashtwin.causes.figures import usual_goal
 from flashtwin.causes.inquiry import Inquiry
+from flashtwin.judgement import catalogue
+from flashtwin.judgement.goals import goal_of
 from flashtwin.judgement.verdict import BOTTLENECK, UNKNOWN, Action, Verdict, upper, with_made_up_contents
 from flashtwin.results.trees import literal
 
 #: Keys that have an option of their own.
 _OPTIONS = {"replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content"}
-#: Share of the gain of two changes together that each must bring alone for either to do.
-_EITHER_SHARE = 0.8
 #: Steps that the words name; all stand in the data.
 _NAMED_STEPS = 5
+#: What a change of each kind makes of a drive.
+_KINDS = {catalogue.CONTROLLER: "", catalogue.DRIVE: "another drive: ", catalogue.HOST: "another load: "}
 
 
 @dataclass(frozen=True)
@@ -62,45 +62,38 @@ def document(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -
     causes, of, content = inquiry.causes(), inquiry.answer(), inquiry.case["replay.content"]
     made_up = "looks-at-contents" in inquiry.case.traits and content != "recorded"
     blamed = next((cause for cause in causes if cause.name == of), None)
+    figures = {"before": inquiry.before, **({"after": blamed.value} if blamed is not None else {})}
     judged = Verdict(
         BOTTLENECK,
         with_made_up_contents(_claim(inquiry, blamed, of, command.name), str(content) if made_up else None),
         of,
-        figures={"before_ns": inquiry.before_ns, **({"after_ns": blamed.after_ns} if blamed is not None else {})},
+        figures={name: value for name, value in figures.items() if value is not None},
         evidence=(command.name,),
         action=_action(inquiry, of, command),
     )
-    pairs, knee = inquiry.pairs(), _knee(inquiry)
     return {
         **judged.as_json(),
         "system": command.name,
         "goal": inquiry.goal.name,
         "goal_words": inquiry.goal.words,
-        "before_ns": inquiry.before_ns,
+        "before": inquiry.before,
         "causes": [{**_row(one, command), "label": BY_NAME[one.name].label} for one in causes],
-        "pairs": [
-            {**_row(one, command), "interaction_percent": attribution.interaction(one, causes)} for one in pairs
-        ],
         "steps": [_row(one, command) for one in attribution.ranked(inquiry.steps())],
-        "knee": [{"speed": speed, "lanes": lanes, "mean_ns": mean} for speed, lanes, mean in sorted(inquiry.knee())],
-        "knee_words": knee,
-        "more": [
-            *_interactions(pairs, causes), *([knee] if knee else []),
-            *_caveats(inquiry, causes, command, interrupted=interrupted),
-        ],
+        "more": _caveats(inquiry, causes, command, interrupted=interrupted),
         "replays": len(inquiry.known),
         "interrupted": interrupted,
         "command": command.replay({}),
-    }  # fmt: skip
+    }
 
 
 def _row(one: Consequence, command: Command) -> dict[str, Any]:
     """The result of one replay: cause, change, gain, cost and command."""
     what_if = one.what_if
     return {
-        "name": one.name, "words": what_if.words, "sets": dict(what_if.sets), "after_ns": one.after_ns,
-        "percent": one.percent, "programs": one.more("programs"), "erases": one.more("erases"),
-        "ram_bytes": one.more("ram_bytes"), "takes": _takes(one), "command": command.replay(what_if.sets),
+        "name": one.name, "words": what_if.words, "change": what_if.change,
+        "kind": catalogue.BY_NAME[what_if.change].kind if what_if.change else "", "sets": dict(what_if.sets),
+        "value": one.value, "percent": one.percent, "programs": one.more("programs"), "erases": one.more("erases"),
+        "ram_bytes": one.more("ram"), "takes": _takes(one), "command": command.replay(what_if.sets),
     }  # fmt: skip
 
 
@@ -110,21 +103,22 @@ def _takes(step: Consequence) -> str:
     for count, noun in (("programs", "program"), ("erases", "erase")):
         if more := step.more(count):
             parts.append(units.plural(abs(more), f"{'more' if more > 0 else 'fewer'} {noun}"))
-    if more := step.more("ram_bytes"):
+    if more := step.more("ram"):
         parts.append(f"{units.size(abs(more))} {'more' if more > 0 else 'less'} RAM")
     return ", ".join(parts)
 
 
-def _brings(after_ns: float, percent: float, takes: str) -> str:
-    return f"{units.duration(after_ns)} ({units.percent(percent)} less){f', for {takes}' if takes else ''}"
+def _brings(value: str, percent: float, takes: str) -> str:
+    return f"{value} ({units.percent(percent)} less){f', for {takes}' if takes else ''}"
 
 
 def _claim(inquiry: Inquiry, blamed: Consequence | None, of: str, name: str) -> str:
-    goal, before = inquiry.goal.words, units.duration(inquiry.before_ns)
-    if inquiry.before_ns == 0:
-        return f"`{name}`: the trace has no {inquiry.goal.kind}s, which {goal} needs."
+    goal, before = inquiry.goal.words, inquiry.goal.written(inquiry.before)
+    if not inquiry.before:
+        missing = f"the trace has no {inquiry.goal.kind}s, which {goal} needs"
+        return f"`{name}`: {missing if inquiry.goal.statistic else f'{goal} is 0 already'}."
     if blamed is not None:
-        less = f"{units.duration(blamed.after_ns)} instead of {before} ({units.percent(blamed.percent)} less)"
+        less = f"{inquiry.goal.written(blamed.value)} instead of {before} ({units.percent(blamed.percent)} less)"
         return f"The bottleneck of `{name}` is {BY_NAME[of].words}: with {blamed.what_if.words} {goal} is {less}."
     if of == NOTHING:
         share = units.percent(inquiry.base.waited_share(inquiry.goal) * 100.0)
@@ -135,76 +129,34 @@ def _claim(inquiry: Inquiry, blamed: Consequence | None, of: str, name: str) -> 
 
 
 def _action(inquiry: Inquiry, of: str, command: Command) -> Action:
-    """The first thing to do."""
-    if inquiry.before_ns == 0:
+    """The first change to make, with its replayed figure."""
+    if not inquiry.before:
         return Action("Ask about another figure", command.explain("--goal all.mean"))
-    steps = inquiry.steps()
-    best = attribution.first_step(steps, of)
-    if of == UNKNOWN or (best is None and inquiry.left_out()["steps"]):
-        return Action("Try every candidate", _with_all(inquiry, command))
+    best = inquiry.first_step()
+    if of == UNKNOWN or (best is None and inquiry.steps_left()):
+        return Action("Try everything", _with_all(inquiry, command))
     if best is None:
-        words = f"No change shortens {inquiry.goal.words} ({len(steps)} tried)"
+        steps, worth = inquiry.steps(), units.percent(inquiry.worth * 100)
+        words = f"No change brings more than {worth} ({units.plural(len(steps), 'step')} tried)"
         return Action(f"{words}; ask about another figure", command.explain("--goal read.p99 --effort all"))
-    words = f"{upper(best.what_if.words)}: "
-    if of == NOTHING and best.percent < attribution.NAMED_PERCENT:
-        words = f"No change is needed. Largest gain: {best.what_if.words}: "
-    words += _brings(best.after_ns, best.percent, _takes(best))
-    return Action(words, command.replay(best.what_if.sets), dict(best.what_if.sets))
+    change = catalogue.BY_NAME[best.what_if.change]
+    words = f"{upper(f'{_KINDS[change.kind]}{best.what_if.words}')}: "
+    words += _brings(inquiry.goal.written(best.value), best.percent, _takes(best))
+    sets = dict(best.what_if.sets)
+    return Action(words, command.replay(sets), sets, change.name, replayed=True)
 
 
-def _interactions(pairs: list[Consequence], causes: list[Consequence]) -> list[str]:
+def _caveats(inquiry: Inquiry, causes: Sequence[Consequence], command: Command, *, interrupted: bool) -> list[str]:
     sentences = []
-    for pair in pairs:
-        one, other = (cause for cause in causes if cause.name in pair.what_if.of)
-        hides = attribution.interaction(pair, causes)
-        if abs(hides) < attribution.NAMED_PERCENT:
-            continue
-        words = f"{upper(BY_NAME[one.name].words)} and {BY_NAME[other.name].words}"
-        bring = f"removing both brings {units.percent(pair.percent)}, "
-        bring += f"alone {units.percent(one.percent)} and {units.percent(other.percent)}"
-        if hides > 0:
-            sentences.append(f"{words} hide each other: {bring}; change both.")
-            continue
-        first = max((one, other), key=lambda cause: cause.cost_ns)
-        either = min(one.cost_ns, other.cost_ns) >= _EITHER_SHARE * pair.cost_ns
-        advice = "either will do" if either else f"begin with {BY_NAME[first.name].words}"
-        sentences.append(f"{words} share the blame: {bring}; {advice}.")
-    return sentences
-
-
-def _knee(inquiry: Inquiry) -> str:
-    """How many lanes are enough at the speed asked for, and up to which speed one is; empty of too few points."""
-    speed, points = float(inquiry.case["replay.speed"]), inquiry.knee()
-    here = {lanes: mean for at, lanes, mean in points if at == speed}
-    if len(here) < 3:
-        return ""
-    longest = min(here.values()) * (1 + attribution.ENOUGH_PERCENT / 100.0)
-    fewest, enough = min(here), min(lanes for lanes, mean in here.items() if mean <= longest)
-    if enough == fewest:
-        return f"The hash unit: with {units.plural(fewest, 'lane')} the mean response is near its best."
-    means = [f"{units.duration(here[lanes])} with {lanes}" for lanes in dict.fromkeys((fewest, enough, max(here)))]
-    text = (
-        f"The hash unit at {speed:g} times the recorded speed: the mean response is {units.names_plain(means)} lanes; "
-        f"from {enough} on it is near its best (`engine.hash_lanes`)"
-    )
-    slow = max((at for at, lanes, mean in points if lanes == fewest and mean <= longest), default=speed)
-    lanes = units.plural(fewest, "lane")
-    return f"{text}. Up to {slow:g} times the recorded speed, {lanes} would do." if slow < speed else f"{text}."
-
-
-def _caveats(inquiry: Inquiry, causes: list[Consequence], command: Command, *, interrupted: bool) -> list[str]:
-    sentences = []
-    if causes and causes[0].name == "gc" and collected(causes[0].after):
+    if causes and causes[0].name == "gc" and causes[0].after["erases"]:
         sentences.append("The new drive still collected garbage at times, so this cost is a lower bound.")
     by_reason: dict[str, list[str]] = {}
     for one, reason in inquiry.skipped():
         by_reason.setdefault(reason.rstrip("."), []).append(one.words)
     sentences += [f"Skipped: {units.names_plain(words)}: {reason}." for reason, words in by_reason.items()]
-    left = inquiry.left_out()
     names = units.names_plain([BY_NAME[one.of[0]].words for one in inquiry.untried()])
     parts = [f"switching off {names}"] if names else []
-    for what, noun, rest in (("steps", "step", ""), ("pairs", "pair", " of causes"), ("knee", "point", " of the knee")):
-        parts += [f"{units.plural(left[what], noun)}{rest}"] if left[what] else []
+    parts += [units.plural(left, "step")] if (left := inquiry.steps_left()) else []
     if parts and (inquiry.known or interrupted):
         why = "Interrupted before" if interrupted else "Beyond the effort:"
         sentences.append(f"{why} {units.names_plain(parts)}; `{_with_all(inquiry, command)}` does that.")
@@ -219,21 +171,23 @@ def _with_all(inquiry: Inquiry, command: Command) -> str:
 
 def lines(found: Mapping[str, Any]) -> list[str]:
     """As a terminal shows it: bottleneck, remedy, gain, command."""
+    goal = goal_of(found["goal"])
     text = [found["claim"], f"  do: {found['action']['words']}.", f"      {found['action']['command']}"]
     if found["interrupted"]:
         text.insert(0, f"Interrupted after {units.plural(found['replays'], 'replay')}; the answer so far:")
     text += [f"  {sentence}" for sentence in found["more"]]
     causes = found["causes"]
     if causes:
-        text.append(f"  {found['goal_words']}, now {units.duration(found['before_ns'])}, would be:")
+        text.append(f"  {found['goal_words']}, now {goal.written(found['before'])}, would be:")
         width = max(len(one["words"]) for one in causes)
         for one in causes:
-            less = f"{units.duration(one['after_ns']):>9}  {units.percent(one['percent'])} less"
+            less = f"{goal.written(one['value']):>9}  {units.percent(one['percent'])} less"
             text.append(f"    with {one['words'].ljust(width)}  {less}")
     helping = [one for one in found["steps"] if one["percent"] >= attribution.TOLD_PERCENT]
-    helping = [one for one in helping if one["command"] != found["action"]["command"]][: _NAMED_STEPS - 1]
-    text += ["  other changes, largest gain first:"] if helping else []
-    for one in helping:
-        text.append(f"    {one['words']}: {_brings(one['after_ns'], one['percent'], one['takes'])}")
-        text.append(f"      {one['command']}")
+    for kind, title in ((catalogue.CONTROLLER, "other changes"), (catalogue.DRIVE, "other drives")):
+        of_kind = [one for one in helping if one["kind"] == kind and one["command"] != found["action"]["command"]]
+        text += [f"  {title}, largest gain first:"] if of_kind else []
+        for one in of_kind[: _NAMED_STEPS - 1]:
+            text.append(f"    {one['words']}: {_brings(goal.written(one['value']), one['percent'], one['takes'])}")
+            text.append(f"      {one['command']}")
     return [line.replace("`", "") for line in text]

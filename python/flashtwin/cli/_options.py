@@ -43,7 +43,8 @@ _GROUND = (
 EqualGround = Annotated[bool, Shared(_GROUND)]
 Force = Annotated[bool, Shared("Replace output files that exist.")]
 _GOAL = (
-    "Figure to shorten, such as all.mean or write.max, or time for the whole trace. Example: --goal read.p99  "
+    "Figure to make better: any of a run, or time for the whole trace; a study takes a second one after a comma. "
+    "Example: --goal read.p99  "
     "[default: all.mean; time in a closed loop]"
 )
 Goal = Annotated[str, Text(_types.goal), Shared(_GOAL, "FIGURE")]

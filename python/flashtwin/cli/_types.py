@@ -70,6 +70,25 @@ def share(text: str) -> float:
     return value
 
 
+def share_or_none(text: str) -> float:
+    """A share below all of it: `5%`, `0.02`, or 0."""
+    value = 0.0 if re.fullmatch(r"0+(\.0*)?\s*%?", text.strip()) else share(text)
+    if value >= 1:
+        raise ArgumentError(f"'{text}' is not a share below 100 %; write it like 5% or 0.05")
+    return value
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers above 0 between commas."""
+    try:
+        found = [float(one) for one in text.split(",")]
+    except ValueError:
+        found = [0.0]
+    if min(found) <= 0:
+        raise ArgumentError(f"'{text}' is not a number above 0, or several between commas; write it like 1,10,100")
+    return found
+
+
 def byte_count(text: str) -> int | None:
     """Bytes: `8G`, `512M`, `1T`, in powers of 1,024; None if that is none."""
     parts = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)

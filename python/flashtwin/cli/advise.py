@@ -13,7 +13,7 @@ from flashtwin.traces.reading import Reading
 
 @verb()
 def advise(path: TracePath, *, reading: Reading, measuring: MeasuringOptions, json: Json = False) -> None:
-    """Advise on partitions, page size, partial reads, deduplication, replication and waiting for TRACE.
+    """Advise on partitions, page size, deduplication, replication and waiting for TRACE.
 
     TRACE is a file, - for standard input, or a folder from `characterize` or `study`, whose results are used as they
     are; measured replays of a study come first. Each piece of advice gives the numbers, an action and the command, or
@@ -43,4 +43,7 @@ def advise(path: TracePath, *, reading: Reading, measuring: MeasuringOptions, js
         return
     for entry in found.advice:
         done = entry.action
-        data(f"{entry.topic}: {entry.answer}\n  {entry.sentence}\n  do: {done.words}\n      {done.command}")
+        data(f"{entry.topic}: {entry.answer}\n  {entry.sentence}")
+        if done:
+            untried = "" if done.replayed else " (not replayed)"
+            data(f"  do: {done.words}{untried}\n      {done.command}")

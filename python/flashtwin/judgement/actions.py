@@ -1,39 +1,55 @@
-"""What to do about a verdict: words with the key, and the command.
+"""What to do about a verdict: a change of the catalogue, with what its replay beside the choice brought, or a command.
 
-Commands are built on those of runs that were explained (`flashtwin explain`): these carry the trace, how it is read
-and all keys of the run. Otherwise a command has the trace and a preset.
+Commands are built on the choice's own, where there is one: it carries the trace, how it is read and all keys.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from flashtwin.judgement.catalogue import BY_NAME, CONTROLLER, Level, Subject
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import Action, lower
+from flashtwin.judgement.verdict import Action, upper
 from flashtwin.results.reading import SavedRun
+from flashtwin.results.trees import literal
 
 
-def explained(of: Evidence, runs: Iterable[SavedRun]) -> Mapping[str, Any]:
-    """The bottleneck of the first run that was explained; nothing where none was."""
-    return next((of.explained[run.name] for run in runs if run.name in of.explained), {})
+def change(of: Evidence, name: str, words: str, sets: Mapping[str, Any]) -> Action:
+    """What becomes of a change that a verdict is about: set already, replayed beside the choice, or not replayed.
+
+    `words` and `sets` are those of a change that nobody replayed.
+    """
+    first = of.decision.choice if of.decision is not None else None
+    if first is None or not first.command:
+        command = f"flashtwin replay {of.trace} --system conventional {_options(sets)}"
+        return Action(words, command, sets, BY_NAME[name].name)
+    if name in first.changes:
+        return Action(f"The choice has it: {first.words}", first.command, dict(first.sets), name, replayed=True)
+    steps = of.explained.get(first.run.name, {}).get("steps", ())
+    tried = [one for one in (*of.candidates["beside"], *steps) if one["change"] == name]
+    if not tried:
+        # A controller change that was not replayed was refused, or is beyond the effort.
+        level = None if BY_NAME[name].kind == CONTROLLER else _level(first.run, name, sets)
+        return Action() if level is None else Action(words, f"{first.command} {_options(level.sets)}", level.sets, name)
+    best = max(tried, key=lambda one: float(one["percent"]))
+    assert of.decision is not None  # noqa: S101 - there is a choice
+    goal, percent = of.decision.goal, float(best["percent"])
+    figure = f"{goal.words} is {goal.written(best['value'])} instead of {goal.written(of.decision.value(first))}"
+    told = f"{upper(best['words'])} beside the choice: {figure}"
+    if percent <= of.decision.worth * 100.0:
+        told = f"Leave it as it is. {told}"
+    return Action(told, str(best["command"]), best["sets"], name, replayed=True)
 
 
-def removing(of: Evidence, runs: Iterable[SavedRun]) -> Action:
-    """The remedy for the bottleneck of the first run that was explained; nothing where none was."""
-    found = explained(of, runs)
-    if not found:
-        return Action()
-    done = Action(**found["action"])
-    return Action(f"For `{found['system']}`: {lower(done.words)}", done.command, done.sets)
+def _level(run: SavedRun, name: str, sets: Mapping[str, Any]) -> Level | None:
+    """The level of a change with these keys on a run's system; None where it cannot have it."""
+    subject = Subject(run.config, run.traits, run.raw_pages, run.raw_pages, run.numbers, is_timed=False)
+    levels = BY_NAME[name].of(subject)
+    return next((level for level in levels if sets.items() <= level.sets.items()), None)
 
 
-def further(of: Evidence, runs: Iterable[SavedRun], words: str, sets: Mapping[str, Any]) -> Action:
-    """The first run that was explained, with more keys; nothing where none was."""
-    found = explained(of, runs)
-    more = " ".join(f"--set {key}={value}" for key, value in sets.items())
-    return Action(words, f"{found['command']} {more}", sets) if found else Action()
+def _options(sets: Mapping[str, Any]) -> str:
+    return " ".join(f"--set {key}={literal(value)}" for key, value in sets.items())
 
 
 def compare(of: Evidence, words: str, systems: str, more: str = "") -> Action:
@@ -42,15 +58,7 @@ def compare(of: Evidence, words: str, systems: str, more: str = "") -> Action:
     return Action(words, f"flashtwin compare {trace} --systems {systems} {more}".rstrip())
 
 
-def replay(of: Evidence, words: str, more: str) -> Action:
-    """A replay that looks no contents up, with more keys: the baseline's as it was made, if that is known."""
-    plain = [of.study.baseline] if of.study is not None and "deduplicates" not in of.study.baseline.traits else []
-    command = explained(of, plain).get("command") or f"flashtwin replay {of.trace} --system conventional"
-    return Action(words, f"{command} {more}")
-
-
-def sweep(of: Evidence, words: str, more: str) -> Action:
-    """The same as a sweep, where a key has several values."""
-    command = replay(of, words, more).command.replace("flashtwin replay", "flashtwin sweep", 1)
-    command = command.replace("--system ", "--systems ", 1)
-    return Action(words, re.sub(r"--period (\S+)s\b", r"--set replay.period_s=\1", command))
+def sweep(of: Evidence, words: str, more: str, change_name: str) -> Action:
+    """A sweep of the baseline, which looks no contents up, with keys that have several values."""
+    trace = re.sub(r"--period (\S+)s\b", r"--set replay.period_s=\1", of.trace)
+    return Action(words, f"flashtwin sweep {trace} --systems conventional {more}", {}, change_name)

@@ -1,239 +1,228 @@
-"""The system to choose, and its settings, from the candidates of a study (`flashtwin.causes.choosing`).
+"""The choice among candidates, by margin and cost.
 
-A lead is one only where it is larger than what chance moves, and where there are enough requests to tell.
+The fastest has the best figure of the goal. The choice is the cheapest whose loss against the fastest is at most the
+margin, by the upper end of its interval. A cheaper candidate whose interval contains 0 and reaches beyond the margin is
+not told apart. Nobody is preferred for being the baseline, nor for being named first.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from flashtwin import units
 from flashtwin.judgement import facts
-from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, joined
+from flashtwin.judgement.costs import Prices, rounded
+from flashtwin.judgement.goals import Goal, goal_of
+from flashtwin.judgement.losses import Loss, loss_of
+from flashtwin.results.reading import SavedRun, StudyFolder
 
-TOPIC = "verdict"
+#: The share of the figure that is given up for a cheaper candidate, unless the user says otherwise. Ours.
+WORTH = 0.05
 #: Least requests of the goal's kind for a choice; of a percentile, least requests beyond it. Ours.
 LEAST, BEYOND = 100, 10
-#: Figures that differ by less than this share are equal, for any seed. Ours.
-EQUAL = 0.01
-#: Beyond every response time.
-_NEVER_NS = 1e18
-#: The least change for the claim that a system as good programs fewer pages. Ours.
-_WORTH_A_WORD_PERCENT = 5.0
-#: The verdict comes before all findings.
-_WEIGHT = 10.0
-
-Candidate = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class RankedSystem:
-    """A system by its best candidate, and where that stands."""
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A system with a set of controller changes, on the ground of all others."""
 
-    best: Candidate
-    #: The same system with the write cache and without it; None where there is no such candidate.
-    cached: Candidate | None
-    plain: Candidate | None
-    #: Against the baseline's best, in percent; None of the baseline itself.
-    change: float | None
-    #: Whether it is as good as the best of all.
-    ties: bool
+    run: SavedRun
+    system: str
+    price: float = 0.0
+    #: The changes in words, and by their names in the catalogue.
+    settings: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    #: The goal's figure of the system as configured; None where it is that, or was not replayed so.
+    as_configured: float | None = None
+    command: str = ""
+    #: Other candidates whose runs are equal to this one's.
+    also: tuple[str, ...] = ()
 
-    @property
-    def name(self) -> str:
-        """The system."""
-        return str(self.best["system"])
+    @cached_property
+    def late(self) -> float | None:
+        """How many times as long as its trace it took; None where it kept up."""
+        return facts.late_by(self.run.numbers)
 
     @property
-    def as_is_ns(self) -> float | None:
-        """The figure of the system as it is; None where it was not replayed so."""
-        ns = (self.plain if self.plain is not None else self.best)["as_is_ns"]
-        return None if ns is None else float(ns)
+    def lanes(self) -> int:
+        """Lanes of its hash unit; 0 where it hashes nothing."""
+        return int(self.run.setting("engine.hash_lanes") or 0) if self.run.count("page_ops.pages_hashed") else 0
 
     @property
-    def ns(self) -> float:
-        """The goal's figure at its best."""
-        return float(self.best["after_ns"])
+    def how(self) -> str:
+        """Its settings, to follow its name: `with 16 hash lanes and static placement`, `as configured`."""
+        return f"with {units.names_plain(list(self.settings))}" if self.settings else "as configured"
+
+    @property
+    def words(self) -> str:
+        """Its name and settings."""
+        also = f" (also {units.names(list(self.also))})" if self.also else ""
+        return f"`{self.system}`{also} {self.how}"
 
 
-def ranking(found: Mapping[str, Any]) -> list[RankedSystem]:
-    """The systems by their best candidates, the best first."""
-    of: dict[str, list[Candidate]] = {}
-    for one in found["candidates"]:
-        of.setdefault(one["system"], []).append(one)
-    best = {name: min(some, key=_cost) for name, some in of.items()}
-    if not best:
-        return []
-    least = min(map(_cost, best.values()))
-    most = least + max(EQUAL * least, _spread(found))
-    base = best.get(found["baseline"])
-    ranked = [
-        RankedSystem(
-            one,
-            next((other for other in of[name] if other["cached"]), None),
-            next((other for other in of[name] if not other["cached"]), None),
-            None if base is None or one is base else _change(one, base),
-            _cost(one) <= most,
-        )
-        for name, one in best.items()
-    ]
-    return sorted(ranked, key=lambda one: (_cost(one.best), one.name != found["baseline"]))
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The candidates of a table, the best first, and which of them to choose."""
+
+    goal: Goal
+    worth: float
+    #: Equal runs are one.
+    candidates: tuple[Candidate, ...]
+    baseline: Candidate
+    #: Whether settings were searched; otherwise all are as configured.
+    is_searched: bool
+
+    @property
+    def fastest(self) -> Candidate:
+        """The best figure."""
+        return self.candidates[0]
+
+    @property
+    def too_few(self) -> str:
+        """Why there are too few requests to choose by; empty where there are enough."""
+        return too_few(self.goal, self.fastest.run.numbers)
+
+    @cached_property
+    def choice(self) -> Candidate | None:
+        """The cheapest whose loss is within the margin; None where too little is known."""
+        if self.too_few:
+            return None
+        if self.fastest.late is not None:
+            return self.fastest
+        within = (candidate for candidate in self.candidates if self.loss(candidate).at_most <= self.worth)
+        return min(within, key=_price)
+
+    @cached_property
+    def alike(self) -> list[Candidate]:
+        """Cheaper candidates that are not told apart from the fastest."""
+        if self.choice is None:
+            return []
+        cheaper = (candidate for candidate in self.candidates if _price(candidate) < _price(self.choice))
+        return [candidate for candidate in cheaper if self.loss(candidate).is_open(self.worth)]
+
+    def value(self, candidate: Candidate) -> float:
+        """The goal's figure of a candidate."""
+        return value_of(candidate, self.goal) or 0.0
+
+    def loss(self, candidate: Candidate, against: Candidate | None = None) -> Loss:
+        """By how much a candidate's figure is worse than another's, the fastest's unless said otherwise."""
+        other = self.fastest if against is None else against
+        if candidate is other:
+            return Loss(0.0)
+        if candidate.late is not None and other.late is None:
+            return Loss(math.inf)
+        return loss_of(other.run, candidate.run, self.goal)
+
+    def in_place_of(self, goal: Goal) -> Decision:
+        """The same candidates by another goal."""
+        return replace(self, goal=goal, candidates=_ranked(self.candidates, goal))
 
 
-def _cost(one: Candidate) -> float:
-    """The rank of a candidate: the goal's figure; of one that falls behind the trace, by how much it does."""
-    return float(one["after_ns"]) if one["late"] is None else _NEVER_NS * float(one["late"])
-
-
-def _change(one: Candidate, base: Candidate) -> float | None:
-    """The change of the figure; None where one of the two falls behind, since its figure grows with the trace."""
-    either = one["late"] is not None or base["late"] is not None
-    return None if either else facts.change(float(one["after_ns"]), float(base["after_ns"]))
-
-
-def _spread(found: Mapping[str, Any]) -> float:
-    """By how much chance moves a figure, in ns: the widest range over seeds of one candidate."""
-    ranges = []
-    for name, values in found["seeds"].items():
-        own = [float(one["after_ns"]) for one in found["candidates"] if one["system"] == name and one["late"] is None]
-        ranges.append(max([min(own), *values]) - min([min(own), *values]) if own and values else 0.0)
-    return max(ranges, default=0.0)
-
-
-def chosen(found: Mapping[str, Any]) -> RankedSystem | None:
-    """The candidate to choose: of equals the baseline, else the fewest programs; None where too little is known."""
-    ranked = ranking(found)
-    if not ranked or too_few(found):
-        return None
-    equals = [one for one in ranked if one.ties]
-    cheapest = min(equals, key=lambda one: (int(one.best["programs"]), int(one.best["ram_bytes"]), one.ns))
-    return next((one for one in equals if one.name == found["baseline"]), cheapest)
-
-
-def too_few(found: Mapping[str, Any]) -> str:
-    """Why there are too few requests to choose by; empty where there are enough."""
-    kind, _, statistic = str(found["goal"]).partition(".")
-    count = int(found["requests"])
-    least = LEAST
-    if statistic.startswith("p"):
-        beyond = 100.0 - float(statistic[1:].replace("_", "."))
+def too_few(goal: Goal, numbers: Mapping[str, Any]) -> str:
+    """Why a trace has too few requests to choose by; empty where it has enough."""
+    count, least = int(numbers.get(f"response.{goal.kind}.count") or 0), LEAST
+    if goal.statistic.startswith("p"):
+        beyond = 100.0 - float(goal.statistic[1:].replace("_", "."))
         least = max(LEAST, math.ceil(round(BEYOND * 100.0 / beyond, 6)))
     if count >= least:
         return ""
-    noun = {"read": "read", "write": "write"}.get(kind, "request")
-    return f"{units.plural(count, noun)}, fewer than the {least:,} needed for {found['goal_words']}"
+    noun = {"read": "read", "write": "write", "flush": "flushe"}.get(goal.kind, "request")
+    return f"{units.plural(count, noun)}, fewer than the {least:,} needed for {goal.words}"
 
 
-def choice(of: Evidence) -> Verdict | None:
-    """The candidate to choose; None where nobody looked."""
-    found = of.study.candidates if of.study is not None else {}
-    if not found:
+def value_of(candidate: Candidate, goal: Goal) -> float | None:
+    """The goal's figure of a candidate; None where it has none."""
+    return goal.value(candidate.run.numbers)
+
+
+def _price(candidate: Candidate) -> tuple[float, int, str]:
+    return rounded(candidate.price), len(candidate.settings), candidate.system
+
+
+def decide(study: StudyFolder) -> Decision | None:
+    """The decision of a study, from its candidates; where nobody searched, from its runs as configured.
+
+    None where no run that could be built has the goal's figure.
+    """
+    return decide_among(study.every_candidate, study.candidates)
+
+
+def decide_among(study: StudyFolder, search: Mapping[str, Any]) -> Decision | None:
+    """The decision among runs; `search` says how they were found, and is empty where they are as configured."""
+    runs = {run.name: run for run in study.runs if not run.is_ideal}
+    goal = goal_of(str(search["goal"])) if search else _usual_goal(study)
+    candidates = [Candidate(run, run.label) for run in runs.values()]
+    if search:
+        candidates = [
+            Candidate(
+                runs[row["name"]], row["system"], 0.0, tuple(row["settings"]), tuple(row["changes"]), row["sets"],
+                row["as_configured"], row["command"], tuple(row["also"]),
+            )
+            for row in search["candidates"] if row["name"] in runs
+        ]  # fmt: skip
+    candidates = [candidate for candidate in candidates if value_of(candidate, goal) is not None]
+    if not candidates:
         return None
-    ranked = ranking(found)
-    figures = {
-        f"{one['system']}{'+cache' if one['cached'] else ''}:{found['goal']}": float(one["after_ns"])
-        for one in found["candidates"]
-    }
-    evidence = tuple(run.name for run in of.runs if any(one.name == run.name for one in ranked))
-    few, first = too_few(found), chosen(found)
-    if first is None:
-        claim = f"Too few requests to choose a system by: {few}." if few else "No candidate could be replayed."
-        return Verdict(TOPIC, claim, UNKNOWN, "", figures, evidence, weight=_WEIGHT)
-    claim = _claim(found, first, ranked)
-    action = Action("Run it", str(first.best["command"]), dict(first.best["sets"]))
-    reason = joined(_equals(first, ranked), _costs(first, ranked, found), _elsewhere(found, first))
-    return Verdict(TOPIC, claim, first.name, reason, figures, evidence, action, _WEIGHT)
+    prices = Prices(**search["prices"]) if search else Prices.read()
+    ranked = _ranked(_merged(_priced(candidates, prices, search.get("capacity_bytes"))), goal)
+    name = str(search["baseline"]) if search else study.baseline.label
+    base = next((candidate for candidate in ranked if name in (candidate.system, *candidate.also)), ranked[0])
+    return Decision(goal, float(search["worth"]) if search else WORTH, ranked, base, bool(search))
 
 
-def settings(candidate: Candidate) -> str:
-    """A candidate's settings as words that follow its name: `with 4 hash lanes and static placement`, `as it is`."""
-    words = candidate["settings"]
-    return f"with {units.names_plain(list(words))}" if words else "as it is"
+def _usual_goal(study: StudyFolder) -> Goal:
+    return goal_of("time" if study.baseline.setting("replay.queue_depth") else "all.mean")
 
 
-def _claim(found: Mapping[str, Any], first: RankedSystem, ranked: Sequence[RankedSystem]) -> str:
-    if first.best["late"] is not None:
-        how = f"`{first.name}` {settings(first.best)}"
-        times = f"{units.significant(float(first.best['late']))} times as long as the trace"
-        return f"No candidate keeps up with the trace at this speed. {how} comes nearest: it takes {times}."
-    goal, value = found["goal_words"], units.duration(first.ns)
-    own = facts.change(first.ns, first.as_is_ns)
-    gain = ""
-    if first.best["settings"] and own is not None and facts.gains(own):
-        gain = f" instead of {units.duration(first.as_is_ns)}"
-    if len(ranked) == 1:
-        return f"`{first.name}` is at its best {settings(first.best)}: {goal} is {value}{gain}."
-    base = next((one for one in ranked if one.name == found["baseline"]), None)
-    if first.name == found["baseline"]:
-        how = f"{settings(first.best)}, " if first.best["settings"] else ""
-        return f"No system beats `{first.name}`: {how}{goal} is {value}{gain}."
-    claim = f"`{first.name}` is the best choice, {settings(first.best)}: {goal} is {value}"
-    if base is not None and base.best["late"] is not None:
-        claim += f"; `{base.name}` falls behind the trace even {settings(base.best)}"
-    if base is not None and first.change is not None:
-        same = base.best["settings"] == first.best["settings"] != []
-        than = f"`{base.name}` {'with the same settings' if same else settings(base.best)} ({units.duration(base.ns)})"
-        claim += f", {units.longer_or_shorter(first.change)} than {than}"
-    return f"{claim}."
+def _priced(candidates: Sequence[Candidate], prices: Prices, capacity_bytes: float | None) -> list[Candidate]:
+    """The candidates with their prices; runs of another version, which lack keys, have none."""
+    most = max(candidate.run.count("pages_programmed") for candidate in candidates)
+    priced = []
+    for candidate in candidates:
+        try:
+            price = prices.of(candidate.run.numbers, capacity_bytes or candidate.run.raw_bytes, most)
+        except KeyError:
+            price = candidate.run.count("pages_programmed")
+        priced.append(replace(candidate, price=price))
+    return priced
 
 
-def _equals(first: RankedSystem, ranked: Sequence[RankedSystem]) -> str:
-    """Who is as good, or comes next."""
-    others = [one for one in ranked if one.name != first.name]
-    equal = [f"`{one.name}`" for one in others if one.ties]
-    if equal:
-        return f"{units.names_plain(equal)} {'is as fast' if len(equal) == 1 else 'are as fast, each'} at its best."
-    if not others:
-        return ""
-    if others[0].best["late"] is not None:
-        return "" if first.best["late"] is not None else "All others fall behind the trace."
-    behind = facts.change(others[0].ns, first.ns) or 0.0
-    after = f"{units.duration(others[0].ns)} ({units.change(behind)})"
-    return f"Next is `{others[0].name}` {settings(others[0].best)}: {after}."
+def _merged(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Equal runs of several systems as one candidate, the cheapest of them."""
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(repr(facts.happened(candidate.run.numbers)), []).append(candidate)
+    merged = []
+    for equal in groups.values():
+        first, *others = sorted(equal, key=_price)
+        also = {*first.also, *(name for candidate in others for name in (candidate.system, *candidate.also))}
+        merged.append(replace(first, also=tuple(sorted(also - {first.system}))))
+    return merged
 
 
-def _costs(first: RankedSystem, ranked: Sequence[RankedSystem], found: Mapping[str, Any]) -> str:
-    """Writes and RAM of the choice against the baseline; if that is chosen, the equal that writes least."""
-    base = next((one for one in ranked if one.name == found["baseline"]), None)
-    if base is None or len(ranked) == 1:
-        return ""
-    if base.name == first.name:
-        equal = [one for one in ranked if one.ties and one.name != first.name]
-        if not equal:
-            return ""
-        least = min(equal, key=lambda one: int(one.best["programs"]))
-        change = facts.change(float(least.best["programs"]), float(base.best["programs"]))
-        if change is None or change > -_WORTH_A_WORD_PERCENT:
-            return ""
-        return f"`{least.name}` programs {units.percent(-change)} fewer pages than `{base.name}`."
+def _ranked(candidates: Sequence[Candidate], goal: Goal) -> tuple[Candidate, ...]:
+    """The best first; one that falls behind its trace after all that keep up, by how much it does."""
+
+    def rank(candidate: Candidate) -> tuple[float, float, tuple[float, int, str]]:
+        return candidate.late or 0.0, goal.cost(value_of(candidate, goal) or 0.0), _price(candidate)
+
+    return tuple(sorted((candidate for candidate in candidates if value_of(candidate, goal) is not None), key=rank))
+
+
+def given_up(candidate: Candidate, other: Candidate) -> str:
+    """What a candidate saves against another: `70 % less flash written, 12 fewer hash lanes`; empty for nothing."""
     parts = []
-    change = facts.change(float(first.best["programs"]), float(base.best["programs"]))
-    if change is not None and not units.unchanged(change):
-        parts.append(f"programs {units.percent(abs(change))} {'more' if change > 0 else 'fewer'} pages")
-    ram = int(first.best["ram_bytes"]) - int(base.best["ram_bytes"])
-    if ram:
-        parts.append(f"holds {units.size(abs(ram))} {'more' if ram > 0 else 'less'} of tables in RAM")
-    return f"`{first.name}` {' and '.join(parts)} than `{base.name}`." if parts else ""
-
-
-def _elsewhere(found: Mapping[str, Any], first: RankedSystem) -> str:
-    """Whether the choice is the best on the other drive as well."""
-    there = {name: float(one["after_ns"]) for name, one in found["elsewhere"].items() if not one["is_late"]}
-    if len(there) < 2 or first.name not in there:
-        return ""
-    least = min(there.values()) * (1 + EQUAL)
-    best = min(there, key=lambda name: (there[name] > least, name != found["baseline"], there[name]))
-    behind = facts.change(there[first.name], there[best])
-    drive = f"On `{found['device']}`"
-    if behind is None or behind <= EQUAL * 100.0:
-        return (
-            f"{drive} none is ahead of it either."
-            if first.name == found["baseline"]
-            else f"{drive} it is ahead as well."
-        )
-    instead = f"{units.duration(there[best])} instead of {units.duration(there[first.name])}"
-    return f"{drive} `{best}` is ahead of it: {instead}."
+    programs = facts.change_of(candidate.run, other.run, "pages_programmed")
+    if programs is not None and facts.gains(programs):
+        parts.append(f"{units.percent(-programs)} less flash written")
+    lanes = other.lanes - candidate.lanes
+    parts += [units.plural(lanes, "fewer hash lane")] if lanes > 0 else []
+    less = other.run.count("ram.total_bytes") - candidate.run.count("ram.total_bytes")
+    parts += [f"{units.size(less)} less RAM"] if less > 0 else []
+    simpler = [text for text in other.settings if text not in candidate.settings]
+    return ", ".join(parts) or (f"doing without {units.names_plain(simpler)}" if simpler else "a lower price")

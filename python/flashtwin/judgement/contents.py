@@ -1,4 +1,4 @@
-"""The effects of mechanisms that look at contents: deduplication, copies, and the choice of a chip for a read.
+"""The effects of mechanisms that look at contents: deduplication, and copies with the choice of a chip for a read.
 
 Runs go before the trace: if a run with the mechanism stands beside one without it, these two decide, and the estimate
 from the trace comes second. Both are one verdict, with one answer.
@@ -6,17 +6,12 @@ from the trace comes second. Both are one verdict, with one answer.
 CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on read redirection.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from flashtwin import units
 from flashtwin.judgement import actions, facts, reasons
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, joined, lower
+from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, joined
 from flashtwin.judgement.workload import untold
 from flashtwin.results.reading import SavedRun, StudyFolder
 from flashtwin.results.rows import ENTRIES, SPACE
@@ -34,10 +29,6 @@ STABLE_PERCENT = 50.0
 UNSTABLE_PERCENT = 20.0
 #: The limit of any characterization.
 HASHING = "Replay it on `ca-ssd` to see whether hashing keeps up with bursts of writes."
-#: A choice of chips brings less than this, in percent, even at its bound: there is little to gain.
-LITTLE_PERCENT = 3.0
-#: A design that reaches less than this share of its bound has a reason for it.
-REACHED_SHARE = 0.7
 #: The choice of a read's chip, and the copies to choose from.
 CHOICE_KEYS = ("ftl.redirection.", "ftl.replication.")
 #: Periods that a trace is cut into where its own are too long. Ours.
@@ -49,34 +40,32 @@ def deduplication(of: Evidence) -> Verdict | None:
     expected = _expected_deduplication(of) if of.row is not None else None
     run = _plainest([one for one in of.runs if "deduplicates" in one.traits])
     found = _replayed_deduplication(of.study, run, expected) if of.study is not None and run is not None else None
-    told = _together(found, expected)
-    return replace(told, action=_try_deduplication(of, run)) if told is not None else None
+    return _together(found, expected, _try_deduplication(of))
 
 
 def replication(of: Evidence) -> Verdict | None:
-    """Whether copies of popular contents are used."""
+    """Whether copies of popular contents, and a choice of chips for reads, are used."""
     expected = _expected_replication(of) if of.row is not None else None
     found = _replayed_replication(of.study, expected) if of.study is not None else None
-    told = _together(found, expected)
-    return replace(told, action=_try_replication(of, told.answer)) if told is not None else None
+    return _together(found, expected, _try_replication(of, found or expected))
 
 
-def _together(found: Verdict | None, expected: Verdict | None) -> Verdict | None:
+def _together(found: Verdict | None, expected: Verdict | None, action: Action) -> Verdict | None:
     """One verdict: the claim from the runs, with the estimate from the trace beside it."""
-    if found is None or expected is None:
-        return found or expected
-    estimate = expected.claim.removesuffix(HASHING).rstrip()
-    return replace(found, estimate=estimate, figures={**expected.figures, **found.figures})
+    if found is not None and expected is not None:
+        estimate = expected.claim.removesuffix(HASHING).rstrip()
+        found = replace(found, estimate=estimate, figures={**expected.figures, **found.figures})
+    one = found or expected
+    return None if one is None else replace(one, action=action)
 
 
-def _pays(expected: Verdict | None) -> str:
-    """The answer where replays gain: as much as the trace promised, where it promised something."""
-    return "yes" if expected is None else expected.answer if expected.answer in ("yes", "with many copies") else "some"
-
-
-def _decided(answer: str, expected: Verdict | None, *runs: SavedRun) -> str:
-    """The answer of the runs; the trace's own where they looked at contents that nobody recorded."""
-    return (expected.answer if expected else UNKNOWN) if facts.made_up_contents(*runs) else answer
+def _answered(answer: str, expected: Verdict | None, *runs: SavedRun) -> str:
+    """The answer of the runs, no better than the trace promised; the trace's own where contents were made up."""
+    if facts.made_up_contents(*runs):
+        return expected.answer if expected else UNKNOWN
+    if answer != "yes" or expected is None:
+        return answer
+    return expected.answer if expected.answer in ("yes", "with many copies") else "some"
 
 
 def _plainest(runs: list[SavedRun]) -> SavedRun | None:
@@ -120,7 +109,7 @@ def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict
     of_best = facts.mean_change(best, base, "all")
     answer = "no"
     if facts.gains(of_best):
-        answer = _pays(expected)
+        answer = "yes"
     elif facts.gains(programs):
         responses = f", {'longer' if facts.loses(of_best) else 'equal'} responses"
         answer = f"fewer writes{responses if of_best is not None else ''}"
@@ -142,7 +131,7 @@ def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict
         f"{best.name}:response.all.mean_change_percent": of_best,
     }  # fmt: skip
     return Verdict(
-        "deduplication", f"{'; '.join(claim)}.", _decided(answer, expected, run, best),
+        "deduplication", f"{'; '.join(claim)}.", _answered(answer, expected, run, best),
         _why_deduplication(run, base, changes["write"]),
         facts.known(figures),
         tuple(dict.fromkeys(one.name for one in (run, best, base))),
@@ -162,22 +151,17 @@ def _why_deduplication(run: SavedRun, base: SavedRun, write: float | None) -> st
     )
 
 
-def _try_deduplication(of: Evidence, run: SavedRun | None) -> Action:
-    """For the run that shows deduplication: the remedy for its bottleneck, or a smaller store of fingerprints."""
+def _try_deduplication(of: Evidence) -> Action:
+    """Lookups with made-up contents, a comparison, or what lanes do beside the choice."""
     if of.has_no_contents:
         words = "Give every page its own content (`replay.content`) to see the least cost of lookups"
         return actions.compare(of, words, "conventional,ca-ssd", "--content unique")
-    if run is None:
-        words = "Replay it with and without deduplication (`ftl.mapping`)"
-        return actions.compare(of, words, "conventional,ca-ssd")
-    done = actions.removing(of, [run])
-    if not done:
-        words = "Find the bottleneck of deduplication (`ftl.mapping = content`)"
-        return Action(words, f"flashtwin explain {of.trace} --system ca-ssd")
-    if done.sets and of.explained[run.name]["answer"] in ("hash", "fingerprints"):
-        return replace(done, words=f"{done.words} ({', '.join(f'`{key}`' for key in done.sets)})")
-    words = "Try a store of 16,384 fingerprints (`ftl.dedup.fingerprint_entries`)"
-    return actions.further(of, [run], words, {"ftl.dedup.fingerprint_entries": 16384})
+    first = of.decision.choice if of.decision is not None and of.decision.is_searched else None
+    if first is None:
+        return actions.compare(of, "Replay it with and without deduplication (`ftl.mapping`)", "conventional,ca-ssd")
+    if "deduplicates" in first.run.traits:
+        return Action(f"The choice has it: {first.words}", first.command, dict(first.sets), replayed=True)
+    return Action()
 
 
 def _expected_replication(of: Evidence) -> Verdict:
@@ -206,77 +190,32 @@ def _expected_replication(of: Evidence) -> Verdict:
 
 
 def _replayed_replication(study: StudyFolder, expected: Verdict | None) -> Verdict | None:
-    """Reads of the best run with copies, against the one without."""
-    copying = facts.by_mean((one for one in facts.designs(study) if "replicates" in one.traits), "read")
+    """The effect of copies and a choice of chips on reads, its bound, and what copies take."""
     ref = facts.reference(study)
-    if {"replicates", "bound"} & ref.traits:
-        ref = facts.without(study, "replicates") or ref
-    change = facts.mean_change(copying[0][1], ref, "read") if copying else None
-    if change is None or "replicates" in ref.traits:
-        return None
-    best = copying[0][1]
-    claim = f"{_choosing(best, ref, change)}."
-    answer = _pays(expected) if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
-    if not any(one.number("replication.copies") for _, one in copying):
-        answer, claim = "no copy made", f"{claim} No copy was made, so this does not judge copies."
-    return Verdict(
-        "replication", claim, _decided(answer, expected, best, ref), **_reads([*(one for _, one in copying), ref])
-    )
-
-
-def _try_replication(of: Evidence, answer: str) -> Action:
-    """Another number of copies, shorter periods, or contents to copy, as the answer asks for."""
-    compared = "ca-ssd,rr-ssd,oracle"
-    if of.has_no_contents:
-        words = "Try Zipf contents (`replay.content`) to see what copies of popular contents could gain"
-        return actions.compare(of, words, compared, "--content 'zipf(0.8,100000)'")
-    lasts_s = (of.number("info.duration_ns") or 0.0) / 1e9
-    if lasts_s > 0 and (of.number("drift.periods") in (None, 0, 1) or answer == "no copy made"):
-        words = f"Shorter periods (`replay.period_s`), some {PERIODS} in this trace"
-        # One digit, no shorter than a millisecond, which is the shortest that is taken.
-        return actions.compare(of, words, compared, f"--period {max(float(f'{lasts_s / PERIODS:.0e}'), 0.001):g}s")
-    words = "Try at most one more copy per content (`ftl.replication.most_copies`)"
-    if answer in ("no gain", "longer reads", "no"):
-        words = f"Leave `ftl.replication.policy = none`, or {lower(words)}"
-    makers = [run for run in of.runs if "replicates" in run.traits and not run.is_ideal]
-    return actions.further(of, makers, words, {"ftl.replication.most_copies": 2}) or actions.compare(
-        of, "Replay it with copies, without, and with the bound (`ftl.replication.policy`)", compared
-    )
-
-
-def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
-    """The effect of a choice of chips on reads, its bound, and the obstacles."""
-    ref = facts.reference(study)
-    choosing = [run for _, run in facts.by_mean(study.others(ref), "read") if "redirects" in run.traits]
-    designs = [run for run in choosing if not run.is_ideal]
-    bound = next((run for run in study.runs if run in choosing and run.is_ideal), None)
-    best = next(iter([*designs, *choosing]), None)
+    runs = [run for _, run in facts.by_mean(study.others(ref), "read") if {"redirects", "replicates"} & run.traits]
+    designs = [run for run in runs if not run.is_ideal]
+    bound = next((run for run in runs if run.is_ideal), None)
+    best = next(iter([*designs, *runs]), None)
     change = facts.mean_change(best, ref, "read") if best is not None else None
-    if best is None or change is None:
+    if best is None or change is None or "replicates" in ref.traits:
         return None
     limit = facts.mean_change(bound, ref, "read") if bound is not None else None
-    answer = "gain" if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
-    claim, reason = _choosing(best, ref, change), _room(ref)
+    answer = "yes" if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
     if best is bound:
         answer = "bound only"
-    else:
-        claim, reason = f"{claim}{_beside(best, bound, ref)}", _why_redirection(best, ref, change, limit)
-    others = reasons.besides(best, ref, CHOICE_KEYS)
-    alone = (
-        f"`{best.label}` and `{ref.label}` also differ in {units.names(others)}; to isolate the choice of chips, "
-        f"replay `{best.label}` with `redirection.policy = home`."
-    )
-    words = "Try merging waiting reads of a page as well"
-    runs = [*dict.fromkeys((best, *choosing)), ref]
+    elif not any(run.number("replication.copies") for run in designs) and "replicates" in best.traits:
+        answer = "no copy made"
+    figures = {f"{run.name}:response.read.mean_ns": facts.mean(run, "read") or 0.0 for run in (*runs, ref)}
     return Verdict(
-        "redirection", f"{claim}.", answer, joined(reason, alone if others else ""), **_reads(runs),
-        action=actions.further(of, runs, words, {"engine.merge_reads": "same-page"}),
+        "replication", f"{_reads_of(best, ref, change)}{_at_the_bound(best, bound, ref)}.",
+        _answered(answer, expected, best, ref), _why_replication(best, ref, change), figures, tuple(
+            run.name for run in (*runs, ref)),
         # Redirection is the purpose of these systems: reported even when the effect is small.
         weight=0.5 + facts.weight(change, limit),
     )  # fmt: skip
 
 
-def _choosing(run: SavedRun, ref: SavedRun, change: float) -> str:
+def _reads_of(run: SavedRun, ref: SavedRun, change: float) -> str:
     """The effect as one, where the reference differs in nothing else; else as two runs side by side."""
     reads = f"Reads under `{run.label}`, which chooses their chips,"
     if "redirects" not in run.traits:
@@ -288,11 +227,11 @@ def _choosing(run: SavedRun, ref: SavedRun, change: float) -> str:
     return f"{reads} are {units.longer_or_shorter(change, f'under `{ref.label}`')}"
 
 
-def _beside(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
+def _at_the_bound(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
     """The effect of the bound, and the share of it that a design reaches."""
     change = facts.mean_change(best, ref, "read") or 0.0
     limit = facts.mean_change(bound, ref, "read") if bound is not None else None
-    if bound is None or limit is None:
+    if bound is None or limit is None or best is bound:
         return ""
     text = f"; at the bound, `{bound.label}`, they are {units.longer_or_shorter(limit)}"
     # A share of the bound is one of the same cause only where all else is equal.
@@ -302,90 +241,48 @@ def _beside(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
     return text
 
 
-def _room(ref: SavedRun) -> str:
-    """How much waiting there is that a choice of chips could avoid."""
-    share = facts.waiting_share(ref, "read", facts.CHIP_WAITS)
-    if share is None:
-        return ""
-    text = f"Waiting for chips and channels is {units.percent(share)} of a read's time under `{ref.label}`"
-    table = ref.table("chips")
-    queues = table.get("queue_mean") if table is not None else None
-    if queues is not None:
-        text += f", where a chip has {units.significant(float(np.nanmean(queues)), 2)} operations on average"
-    return f"{text}."
-
-
-def _why_redirection(run: SavedRun, ref: SavedRun, change: float, limit: float | None) -> str:
-    sentences = []
-    gc = facts.change_of(run, ref, "flash_writes.gc")
+def _why_replication(run: SavedRun, ref: SavedRun, change: float) -> str:
     redirected = facts.share_of(run, "page_ops.redirected_reads", "page_ops.read")
-    if facts.loses(change):
-        sentences.append(reasons.parts(run, ref, "read"))
-        more = gc is not None and gc > 0 and not units.unchanged(gc)
-        sentences.append(f"Its garbage collection moves {units.percent(gc)} more pages." if more else "")
-    elif redirected is not None:
-        sentences.append(f"`{run.label}` serves {units.percent(redirected)} of the page reads from another chip.")
-    if limit is None:
-        sentences.append(_room(ref))
-    elif min(change, limit) > -LITTLE_PERCENT:
-        sentences.append(f"There is little to gain here: {lower(_room(ref))}" if _room(ref) else "")
-    elif change > limit * REACHED_SHARE:
-        sentences.append(_gap(run))
+    replicated = facts.share_of(run, "page_ops.replicated_value_reads", "page_ops.read")
+    new = facts.share_of(run, "page_ops.new_value_reads", "page_ops.read")
+    share = facts.waiting_share(ref, "read", facts.CHIP_WAITS)
+    copies = facts.share_of(run, "flash_writes.replica", "pages_programmed")
+    sentences = [
+        reasons.parts(run, ref, "read") if facts.loses(change) else "",
+        f"Waiting for chips and channels is {units.percent(share)} of a read's time under `{ref.label}`."
+        if share is not None else "",
+    ]  # fmt: skip
+    if "replicates" in run.traits and not run.number("replication.copies"):
+        why = "the trace ended before its first period did (`--period` sets a shorter one)"
+        sentences.append(f"No copy was made{f': {why}' if facts.no_pass_could_run(run) else ''}.")
+    elif redirected is not None and replicated is not None and new is not None and not run.is_ideal:
+        sentences.append(
+            f"`{run.label}` serves {units.percent(redirected)} of the page reads from another chip: "
+            f"{units.percent(replicated)} went to contents that had replicas, {units.percent(new)} to contents never "
+            "read before."
+        )
+    sentences.append(f"Replicas are {units.percent(copies)} of all pages that it programs." if copies else "")
+    others = reasons.besides(run, ref, CHOICE_KEYS)
+    sentences.append(f"`{run.label}` and `{ref.label}` also differ in {units.names(others)}." if others else "")
     return joined(*sentences)
 
 
-def _gap(run: SavedRun) -> str:
-    """The copies to choose from under a replicating system that stays behind its bound."""
-    if run.number("replication.copies") == 0:
-        return _no_copy(run)
-    replicated = facts.share_of(run, "page_ops.replicated_value_reads", "page_ops.read")
-    new = facts.share_of(run, "page_ops.new_value_reads", "page_ops.read")
-    if replicated is None:
-        return ""
-    text = f"{units.percent(replicated)} of the page reads went to contents that had replicas"
-    return f"{text}, {units.percent(new)} to contents never read before." if new is not None else f"{text}."
-
-
-def _no_copy(run: SavedRun) -> str:
-    if facts.no_pass_could_run(run):
-        return (
-            "No replication pass ran: the trace ended before its first period did, so there was nothing to choose "
-            "(`--period` sets a shorter one)."
-        )
-    passes = run.number("replication.passes")
-    return f"Its {units.count(passes)} replication passes made no copy." if passes else "It made no copy."
-
-
-def cost(of: Evidence, study: StudyFolder) -> Verdict | None:
-    """The cost of replicas in programs, pages and RAM."""
-    made = [(facts.share_of(run, "flash_writes.replica", "pages_programmed") or 0.0, run) for run in study.runs]
-    share, run = max(made, key=lambda pair: pair[0])
-    if share == 0 or "replicates" not in run.traits:
-        return None
-    claim = f"Replicas are {units.percent(share)} of all pages that `{run.label}` programs"
-    programs = facts.change_of(run, study.baseline, "pages_programmed")
-    if programs is not None and run is not study.baseline:
-        claim += f" ({units.change(programs)} pages in all against `{study.baseline.label}`)"
-    words, sets = "Try at most one more copy per content", {"ftl.replication.most_copies": 2}
-    return Verdict(
-        "cost", f"{claim}.", units.percent(share), _copying(run), {f"{run.name}:replica_percent": share}, (run.name,),
-        actions.further(of, [run], words, sets), share / 100.0,
-    )  # fmt: skip
-
-
-def _copying(run: SavedRun) -> str:
-    """How many copies were made, in which time, and how much of the room for them was used."""
-    copies, passes, parallel_ns = (run.number(f"replication.{name}") for name in ("copies", "passes", "parallel_ns"))
-    made = f"It made {units.count(copies)} copies" if copies else ""
-    if made and passes:
-        made += f" in {units.count(passes)} passes"
-        made += f", {units.duration(parallel_ns / passes)} a pass with all chips at work" if parallel_ns else ""
-    used = facts.share_of(run, "space.pages_in_use_peak", "replication.budget_pages")
-    room = f"At most {units.percent(min(used or 0.0, 100.0))} of the space for copies was in use (`replication.alpha`)."
-    return joined(f"{made}." if made else "", room if used is not None else "")
-
-
-def _reads(runs: list[SavedRun]) -> dict[str, Any]:
-    """The runs as evidence, with their mean reads as figures."""
-    means = {f"{run.name}:response.read.mean_ns": facts.mean(run, "read") or 0.0 for run in runs}
-    return {"figures": means, "evidence": tuple(run.name for run in runs)}
+def _try_replication(of: Evidence, judged: Verdict | None) -> Action:
+    """Made-up contents, shorter periods, or what fewer copies do beside the choice."""
+    compared = "ca-ssd,rr-ssd,oracle"
+    if of.has_no_contents:
+        words = "Try Zipf contents (`replay.content`) to see what copies of popular contents could gain"
+        return actions.compare(of, words, compared, "--content 'zipf(0.8,100000)'")
+    lasts_s, answer = (of.number("info.duration_ns") or 0.0) / 1e9, judged.answer if judged is not None else ""
+    if lasts_s > 0 and (of.number("drift.periods") in (None, 0, 1) or answer == "no copy made"):
+        words = f"Shorter periods (`replay.period_s`), some {PERIODS} in this trace"
+        # One digit, no shorter than a millisecond, which is the shortest that is taken.
+        return actions.compare(of, words, compared, f"--period {max(float(f'{lasts_s / PERIODS:.0e}'), 0.001):g}s")
+    first = of.decision.choice if of.decision is not None and of.decision.is_searched else None
+    if first is None:
+        words = "Replay it with copies, without, and with the bound (`ftl.replication.policy`)"
+        return actions.compare(of, words, compared)
+    if "replicates" not in first.run.traits:
+        return Action()
+    words = "Try at most one more copy of a content (`ftl.replication.most_copies`)"
+    return actions.change(of, "copies", words, {"ftl.replication.most_copies": 2})

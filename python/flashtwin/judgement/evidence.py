@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flashtwin.judgement.choosing import Decision, decide
 from flashtwin.results import names, rows
 from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, read_json, read_rows
 
@@ -22,6 +23,11 @@ class Evidence:
     row: Row | None = None
     #: How a command line names the trace and how it is read.
     trace: str = "TRACE"
+
+    def __post_init__(self) -> None:
+        if self.study is not None:
+            # Nobody judges a system in a state that no one recommends.
+            object.__setattr__(self, "study", self.study.at_their_best)
 
     @classmethod
     def of(cls, results: TraceResults) -> Evidence:
@@ -45,8 +51,23 @@ class Evidence:
         return self.study.explained if self.study is not None else {}
 
     @property
+    def candidates(self) -> Mapping[str, Any]:
+        """How candidates were found; empty where nobody looked."""
+        return self.study.candidates if self.study is not None else {}
+
+    @functools.cached_property
+    def decision(self) -> Decision | None:
+        """The candidates, and which of them to choose; None without runs."""
+        return decide(self.study) if self.study is not None else None
+
+    @property
+    def capacity_bytes(self) -> float:
+        """Bytes of flash of the drive that is to be bought: that of the runs, unless they are on a smaller one."""
+        return float(self.candidates.get("capacity_bytes") or (self.runs[0].raw_bytes if self.runs else 0))
+
+    @property
     def runs(self) -> tuple[SavedRun, ...]:
-        """The finished runs."""
+        """The finished runs: the candidates, where there are some."""
         return self.study.runs if self.study is not None else ()
 
     @property

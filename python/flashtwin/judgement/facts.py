@@ -4,10 +4,9 @@ Pure functions on `SavedRun` and `StudyFolder`. A ratio whose parts are missing 
 denominator is zero is None, never NaN. No wording here but the names of parts.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from flashtwin import units
 from flashtwin.results.reading import SavedRun, StudyFolder, as_number
@@ -49,6 +48,30 @@ KINDS = (("read", "Reads"), ("write", "Writes"), ("all", "All requests"))
 
 #: A part below this share of its whole, in percent, is not worth a word.
 WORTH_A_WORD_PERCENT = 5.0
+
+
+#: A replay that ends this much later than its trace, in time and in ns, could not keep up. Ours.
+LATE_FACTOR, LATE_NS = 1.1, 50_000_000
+
+
+def late_by(numbers: Mapping[str, Any]) -> float | None:
+    """How many times as long as its trace a run took; None where it kept up, or its loop is closed.
+
+    A drive that falls behind has pages waiting in RAM that is without end, and reads of those take no time.
+    """
+    lasted, ended = numbers.get("duration_ns"), numbers.get("completed_ns")
+    planned_ns = (lasted or 0.0) / (numbers.get("config.replay.speed") or 1.0)
+    late = planned_ns and ended and ended > LATE_FACTOR * planned_ns + LATE_NS
+    return ended / planned_ns if late and ended and not numbers.get("config.replay.queue_depth") else None
+
+
+#: What happened, of all that a summary says: sizes of tables follow from keys without anything happening.
+_HAPPENED = ("response.", "pages_programmed", "completed_ns", "erases.total")
+
+
+def happened(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures by which two runs are equal."""
+    return {key: value for key, value in sorted(numbers.items()) if key.startswith(_HAPPENED) and value}
 
 
 def change(new: float | None, old: float | None) -> float | None:

@@ -1,56 +1,53 @@
 """The one list of verdicts on a workload and its runs, and which of them each reader is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flashtwin.judgement import choosing, contents, facts, systems, workload
+from flashtwin.judgement import contents, facts, headlines, systems, workload
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import BOTTLENECK, Action, Verdict, with_made_up_contents
+from flashtwin.judgement.verdict import Verdict, lower, with_made_up_contents
 
 #: Verdicts from runs alone.
-_ON_RUNS = (systems.choice, contents.redirection, systems.wear, systems.tail, systems.load, contents.cost)
+_ON_RUNS = (systems.wear, systems.tail, systems.load)
 #: Verdicts from runs and the trace.
 _ON_CONTENTS = (contents.deduplication, contents.replication)
 #: Verdicts from the trace alone.
-_ON_TRACE = (workload.partitions, workload.page_size, workload.partial_reads, workload.waiting)
+_ON_TRACE = (workload.partitions, workload.page_size, workload.waiting)
 
 #: The topics of advice, in order.
-ADVICE = ("partitions", "page size", "partial reads", "deduplication", "replication", "waiting")
-#: The topics of findings: what to choose comes first, then what these systems are compared for, however small the
-#: effect (that redirection gains nothing is an answer too), then the others. Within each, the largest effect first.
-FINDINGS = (("choice",), ("redirection", "deduplication"), ("wear", "tail", "load", "cost"))
+ADVICE = ("partitions", "page size", "deduplication", "replication", "waiting")
+#: The topics of findings: what these systems are compared for comes first, however small the effect (that redirection
+#: gains nothing is an answer too), then the others. Within each, the largest effect first.
+FINDINGS = (("replication", "deduplication"), ("wear", "tail", "load"))
 
 
 def judge(of: Evidence) -> list[Verdict]:
-    """All verdicts: the bottleneck of each run that was explained, and every other topic once."""
+    """All verdicts: the bottleneck of each candidate that was explained, and every other topic once."""
     found = [topic(of) for topic in _ON_CONTENTS]
     if of.study is not None:
-        found += [*(topic(of, of.study) for topic in _ON_RUNS), choosing.choice(of)]
+        found += [*(topic(of.study) for topic in _ON_RUNS), headlines.choice(of)]
     if of.row is not None:
         found += [topic(of) for topic in _ON_TRACE]
-    judged = [_with_contents(of, one) for one in found if one is not None]
+    judged = [_qualified(of, one) for one in found if one is not None]
     return [*map(Verdict.read, of.explained.values()), *judged]
 
 
-def _with_contents(of: Evidence, one: Verdict) -> Verdict:
-    """Says so where a verdict is about systems that looked at contents nobody recorded."""
+def _qualified(of: Evidence, one: Verdict) -> Verdict:
+    """Says so where a verdict is about systems as configured, or about contents that nobody recorded."""
     source = facts.made_up_contents(*(run for run in of.runs if run.name in one.evidence))
-    return replace(one, claim=with_made_up_contents(one.claim, source))
+    claim = with_made_up_contents(one.claim, source)
+    if one.evidence and not of.candidates.get("shown") and one.topic != headlines.TOPIC:
+        claim = f"As configured: {lower(claim)}"
+    return replace(one, claim=claim)
 
 
 def findings(verdicts: Sequence[Verdict], count: int | None = None) -> list[Verdict]:
-    """What runs show, the most important first; at most `count`.
-
-    A finding ends in an action where one of its runs was explained: only these have a command with all their keys.
-    """
-    explained = {name for one in verdicts if one.topic == BOTTLENECK for name in one.evidence}
+    """What runs show, the most important first; at most `count`."""
     shown: list[Verdict] = []
     for topics in FINDINGS:
         of_topics = [one for one in verdicts if one.topic in topics and one.evidence]
         shown += sorted(of_topics, key=lambda one: (-one.weight, topics.index(one.topic)))
-    return [one if explained & set(one.evidence) else replace(one, action=Action()) for one in shown[:count]]
+    return shown[:count]
 
 
 def advice(verdicts: Sequence[Verdict]) -> list[Verdict]:

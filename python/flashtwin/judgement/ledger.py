@@ -5,8 +5,6 @@ service. The charges of all requests, or of the slowest, therefore sum to their 
 No wording but the names of the charges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

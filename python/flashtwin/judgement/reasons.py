@@ -5,11 +5,8 @@ differs in that one thing alone; the wait ledger is no guess either: it says wha
 or the hash unit while a request waited.
 """
 
-from __future__ import annotations
-
 from flashtwin import units
 from flashtwin.judgement import facts, ledger
-from flashtwin.judgement.verdict import joined
 from flashtwin.results import ground
 from flashtwin.results.reading import SavedRun
 
@@ -74,12 +71,7 @@ def unlike_ground(run: SavedRun, other: SavedRun) -> str:
     if not keys:
         return ""
     verb = "moves" if len(keys) == 1 else "move"
-    return f"They also differ in {units.names(keys)}, which {verb} times whatever the design does (`--equal-ground`)."
-
-
-def of_choice(run: SavedRun, base: SavedRun) -> str:
-    """The parts of the time in which two runs differ, and other differences."""
-    return joined(parts(run, base, "all"), unlike_ground(run, base))
+    return f"They also differ in {units.names(keys)}, which {verb} times whatever the design does."
 
 
 def _differences(run: SavedRun, other: SavedRun) -> list[ground.Difference]:

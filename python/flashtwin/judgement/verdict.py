@@ -20,11 +20,15 @@ UNKNOWN = "unknown"
 class Action:
     """An action; false where there is nothing to do."""
 
-    #: The action and its key; without a full stop.
+    #: The action and its key, with the replayed figure; without a full stop.
     words: str = ""
     command: str = ""
     #: The keys that the command sets for this; empty where it tries something.
     sets: Mapping[str, Any] = field(default_factory=dict)
+    #: The row of the catalogue; empty where it changes nothing.
+    change: str = ""
+    #: Whether a replay shows what it brings.
+    replayed: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.command)
@@ -32,7 +36,8 @@ class Action:
     @property
     def text(self) -> str:
         """As one sentence; empty where there is nothing to do."""
-        return f"{self.words}: `{self.command}`." if self else ""
+        untried = "" if self.replayed else " (not replayed)"
+        return f"{self.words}{untried}: `{self.command}`." if self else ""
 
 
 @dataclass(frozen=True)

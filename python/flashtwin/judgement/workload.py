@@ -1,18 +1,18 @@
-"""Verdicts from a trace's figures alone: partitions, page size, partial reads, waiting.
+"""Verdicts from a trace's figures alone: partitions, page size, waiting.
 
 A number that is missing is never guessed: the claim then says so, and why.
 
 SWC is G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications", ACM TOS 17(1), 2021.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from flashtwin import units
-from flashtwin.judgement import actions
+from flashtwin.judgement import actions, catalogue
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, lower, upper
+from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, joined, lower, upper
 from flashtwin.results.rows import PAGE_SIZES
 
 #: SWC 3.3: write amplifications below this count as converged; there is nothing left to save.
@@ -27,14 +27,12 @@ PAGE_WRITES_MIN, WRITES_PER_SECTOR_MIN = 100_000, 4.0
 READS_MIN = 5_000
 #: Ours: a page size within this of the cheapest one is as good.
 PAGE_COST_TOLERANCE_PERCENT = 10.0
-#: SWC 4.4: the page size that chips have come to (16 KB), and the saving that three quarters of its traces reach.
-LARGE_PAGE, PARTIAL_HALVES_PERCENT = 16_384, 50.0
+#: SWC 4.4: the page size that chips have come to (16 KB).
+LARGE_PAGE = 16_384
 #: Ours: a command of its own is worth a tenth of the reading time.
 PARTIAL_PAYS_PERCENT = 10.0
 #: Ours: a gain in P(D, T) below this is not worth a delay.
 GAIN_MIN = 0.1
-#: Pages of a write-back cache for trying whether waiting helps: 16 MB of 4 KB. Ours.
-CACHE_PAGES = 4_096
 #: The share of a drive that pages take up at OP 7 %, as where the write amplification is reckoned; aged.
 FULL = "--set replay.preload=footprint --fill 93%"
 #: Partitions of a drive at least, if there are any, and at most.
@@ -76,16 +74,26 @@ def _try_partitions(of: Evidence, answer: str) -> Action:
     count = min(max(int(of.number("partitions_fr3") or 0), PARTITIONS[0]), PARTITIONS[1])
     # Filters tell two temperatures apart, no more.
     policies = "none,bloom-filters,offline" if count == PARTITIONS[0] else "none,offline"
-    words = "Leave `ftl.partition.policy = none`; this command shows the alternatives"
-    if answer.endswith("partitions"):
-        words = (
-            "Separate hot from cold pages (`ftl.partition.policy`) and compare the write amplification on equal flash: "
-            "`offline` is the bound, `bloom-filters` with two partitions the practical policy"
-        )
-    elif answer == UNKNOWN:
-        words = "Replay a full drive with partitions (`ftl.partition.policy`)"
+    pays = answer.endswith("partitions")
+    if of.decision is not None:
+        words = "Separate hot from cold pages (`ftl.partition.policy`)"
+        return _try(of, "partitions", words, {"ftl.partition.policy": "bloom-filters"}, helps=pays)
+    words = (
+        "Separate hot from cold pages (`ftl.partition.policy`) and compare the write amplification on equal flash: "
+        "`offline` is the bound, `bloom-filters` with two partitions the practical policy"
+    )
+    if not pays:
+        words = "Leave `ftl.partition.policy = none`; this command shows the alternatives"
     keys = f"--set ftl.partition.policy={policies} --set ftl.partition.partitions={count} {FULL} --trade wa,programs"
-    return actions.sweep(of, words, keys)
+    return actions.sweep(of, words, keys, "partitions")
+
+
+def _try(of: Evidence, name: str, words: str, sets: Mapping[str, Any], *, helps: bool) -> Action:
+    """A change of the catalogue; where the trace speaks against it, only what replays say of it is told."""
+    found = actions.change(of, name, words, sets)
+    if helps or found.replayed or not found:
+        return found
+    return replace(found, words=f"Leave {units.names(list(sets))} as it is; this command shows what it does")
 
 
 def page_size(of: Evidence) -> Verdict:
@@ -109,12 +117,15 @@ def page_size(of: Evidence) -> Verdict:
     told = [f"{size // 1024} KB: {', '.join(parts)}" for size in PAGE_SIZES if (parts := _costs(of, size, costs))]
     figures = of.figures(*(f"{name}_{size}" for size in PAGE_SIZES for name in ("wa_fr3", "ra", "read_full_ns")))
     action = _try_page_size(of, cheap[-1] if cheap else 16)
-    return Verdict("page size", f"{opening}. {'; '.join(told)}.", answer, figures=figures, action=action)
+    partial, saved = _partial_reads(of)
+    figures |= {} if saved is None else {"partial_reads_saved_percent": saved}
+    claim = joined(f"{opening}. {'; '.join(told)}.", partial)
+    return Verdict("page size", claim, answer, figures=figures, action=action)
 
 
 def _try_page_size(of: Evidence, kilobytes: int) -> Action:
-    words = f"Replay with pages of {kilobytes} KB (`nand.page_bytes`), on a system that ignores contents"
-    return actions.replay(of, words, f"--set nand.page_bytes={kilobytes * 1024}")
+    words = f"Replay with pages of {kilobytes} KB (`nand.page_bytes`)"
+    return _try(of, "page size", words, catalogue.page_size(kilobytes), helps=True)
 
 
 def _costs(of: Evidence, size: int, costs: Mapping[int, float]) -> list[str]:
@@ -130,29 +141,16 @@ def _near(costs: Mapping[int, float], size: int) -> bool:
     return not costs or (size in costs and costs[size] <= most)
 
 
-def partial_reads(of: Evidence) -> Verdict:
-    """Whether reading parts of large pages pays (SWC, Finding 9)."""
-    words = "Replays read whole pages; try smaller pages instead (`nand.page_bytes`)"
-    action = actions.replay(of, words, "--set nand.page_bytes=4096")
-    keys = (f"read_full_ns_{LARGE_PAGE}", f"read_partial_ns_{LARGE_PAGE}")
-    full, partial = map(of.number, keys)
+def _partial_reads(of: Evidence) -> tuple[str, float | None]:
+    """Whether reading parts of large pages would pay (SWC, Finding 9), and the share of time saved in percent."""
+    full, partial = (of.number(f"read_{how}_ns_{LARGE_PAGE}") for how in ("full", "partial"))
     if not full or partial is None or not _enough_reads(of):
-        why = "no page is read, or the cost of reading was not measured"
-        if full and partial is not None:
-            why = f"there are {of.number('info.reads'):,.0f} reads, fewer than {READS_MIN:,}"
-        return untold("partial reads", "whether partial reads pay", why, action)
+        return "", None
     saved = (full - partial) / full * 100.0
-    told = f"with 16 KB pages they take {partial / 1e9:,.1f} s of flash time against {full / 1e9:,.1f} s"
+    told = f"{partial / 1e9:,.1f} s of flash time against {full / 1e9:,.1f} s; replays read whole pages."
     if saved >= PARTIAL_PAYS_PERCENT:
-        much = " much" if saved >= PARTIAL_HALVES_PERCENT else ""
-        answer, claim = "yes", f"Partial reads pay{much}: {told}, {saved:.0f} % less."
-    elif saved >= 0:
-        answer, claim = "no", f"Partial reads bring little: {told}, {saved:.1f} % less."
-    else:
-        claim = f"Partial reads cost more than they save: {told}. Whole pages serve short sequences from the buffer."
-        answer = "no"
-    figures = {**of.figures(*keys), "saved_percent": saved}
-    return Verdict("partial reads", claim, answer, figures=figures, action=action)
+        return f"Partial reads of 16 KB pages would take {saved:.0f} % less: {told}", saved
+    return f"Partial reads of 16 KB pages would bring {'little' if saved >= 0 else 'nothing'}: {told}", saved
 
 
 def waiting(of: Evidence) -> Verdict:
@@ -178,10 +176,9 @@ def waiting(of: Evidence) -> Verdict:
 
 
 def _try_waiting(of: Evidence, answer: str) -> Action:
-    words = f"Let writes wait in a write-back cache of {CACHE_PAGES:,} pages (`engine.write_cache_pages`)"
-    if answer not in ("yes", "some"):
-        words = "Leave `engine.write_cache_pages = 0`, or see its other effects with this command"
-    return actions.replay(of, words, f"--set engine.write_cache_pages={CACHE_PAGES}")
+    pages = catalogue.CACHE_PAGES
+    words = f"Let writes wait in a write-back cache of {pages:,} pages (`engine.write_cache_pages`)"
+    return _try(of, "write cache", words, catalogue.write_cache(), helps=answer in ("yes", "some"))
 
 
 def untold(topic: str, what: str, why: str, action: Action) -> Verdict:

@@ -16,6 +16,7 @@ from flashtwin.errors import ArgumentError, ConfigError, ReportError
 from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
 from flashtwin.replays.filling import filled
+from flashtwin.replays.grounds import check_raw_pages, on_one_ground
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, Systems, as_system, warn_of_ignored
 from flashtwin.replays.timelines import wanted
@@ -416,6 +417,8 @@ def compare(
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     opened = as_replayable(trace, progress)
     chosen = fitted(opened, chosen, fill, progress=progress)
+    if equal_ground:
+        check_raw_pages(chosen)
     requests = [None] * len(chosen) if per_request else None
     native = aged.run(opened, list(chosen.values()), threads, numbered(progress, list(chosen)), requests=requests)
     results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}
@@ -457,8 +460,7 @@ def name_systems(
     for name in named:
         folder.check_run_name(name)
     if equal_ground:
-        more = ground.equal({name: system.config for name, system in named.items()})
-        named = {name: system.with_sets(more[name]) for name, system in named.items()}
+        named = on_one_ground(named)
     warn_of_ignored([one for one, by in zip(named.items(), given, strict=True) if not isinstance(by, System)], sets)
     return named
 

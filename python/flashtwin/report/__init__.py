@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ReportError
-from flashtwin.judgement import choosing, judging
+from flashtwin.judgement import headlines, judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.results import names
@@ -63,7 +63,7 @@ def chart(name: str, folder: Path | str) -> Figure:
 
     if name not in chart_names():
         raise ReportError(f"no chart is named {name!r}; there are: {', '.join(chart_names())}")
-    results = load_any(folder)
+    results = page.load(folder)
     known: dict[str, Chart[Any]] = {}
     if isinstance(results, Collection):
         known = {**ACROSS_CHARTS}
@@ -94,7 +94,7 @@ def choice(folder: Path | str) -> Verdict | None:
 
     Raises `ReportError` when the folder cannot be read.
     """
-    return judging.on(choosing.TOPIC, _judged(folder))
+    return judging.on(headlines.TOPIC, _judged(folder))
 
 
 def _judged(folder: Path | str) -> list[Verdict]:

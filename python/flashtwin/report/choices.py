@@ -132,7 +132,7 @@ def _of_runs(study: StudyFolder) -> list[str]:
         asked, done = run.number("trace.requests"), run.number("requests.completed")
         if asked and done is not None and done < asked:
             notes.append(f"`{run.label}` completed only {units.count(done)} of {units.count(asked)} requests.")
-    unlike = [one.key for one in unequal_ground(study) if one.warns]
+    unlike = [] if study.candidates.get("shown") else [one.key for one in unequal_ground(study) if one.warns]
     if unlike:
         move = "moves reads or writes by itself" if len(unlike) == 1 else "move reads or writes by themselves"
         keys = units.names(unlike)

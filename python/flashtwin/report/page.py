@@ -7,21 +7,22 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from flashtwin import units
-from flashtwin.judgement import choosing, judging
+from flashtwin.judgement import headlines, judging
 from flashtwin.judgement.evidence import Evidence
+from flashtwin.judgement.goals import goal_of
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.results.reading import Collection, StudyFolder, TraceResults, as_number, load_any
 from flashtwin.results.trees import leaves
 
 from . import choices, colours, tables
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
-from .charts.response import knee_of
 from .charts.workload import table_of_facts
 from .declared import Chart
 from .rendering import RenderedChart, figure_of
@@ -48,7 +49,11 @@ ACROSS_SECTIONS = (
     ("across_reading", "Page size, reading and locality"),
 )
 
-load = load_any
+
+def load(folder: Path | str) -> TraceResults | Collection:
+    """The results of a folder; of a study with candidates these, because they are what anyone recommends."""
+    found = load_any(folder)
+    return found.at_their_best if isinstance(found, StudyFolder) else found
 
 
 def charts(results: TraceResults | Collection) -> list[Chart[Any]]:
@@ -60,15 +65,15 @@ def charts(results: TraceResults | Collection) -> list[Chart[Any]]:
     if not isinstance(results, StudyFolder):
         return of_workload
     absent = {"causes"} if not results.explained else set()
-    absent |= {"knee"} if knee_of(results) is None else set()
     absent |= {"candidates"} if not results.candidates else set()
     return [*of_workload, *(chart for name, chart in CHARTS.items() if name not in absent)]
 
 
 def page(results: TraceResults | Collection, rendered: Sequence[RenderedChart]) -> str:
-    verdicts = judging.judge(Evidence.of(results)) if isinstance(results, TraceResults) else []
+    of = Evidence.of(results) if isinstance(results, TraceResults) else Evidence()
+    verdicts = judging.judge(of) if isinstance(results, TraceResults) else []
     values = _of_collection(results) if isinstance(results, Collection) else _of_trace(results, verdicts)
-    values |= _of_study(results, verdicts) if isinstance(results, StudyFolder) else _NO_STUDY
+    values |= _of_study(results, of, verdicts) if isinstance(results, StudyFolder) else _NO_STUDY
     figures: dict[str, list[dict[str, Any]]] = {}
     for one in rendered:
         figures.setdefault(one.chart.section, []).append(figure_of(one))
@@ -80,22 +85,25 @@ def page(results: TraceResults | Collection, rendered: Sequence[RenderedChart]) 
         first_figures=figures.get("verdict", []),
         script=Markup(_resource("page.js")),  # noqa: S704 - our own file
         script_hash=script_hash(),
-        verdict=judging.on(choosing.TOPIC, verdicts),
+        verdict=judging.on(headlines.TOPIC, verdicts),
         **values,
     )
 
 
-def _of_study(study: StudyFolder, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def _of_study(study: StudyFolder, of: Evidence, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     columns, rows = tables.systems(study)
     return {
         "study": study,
-        "findings": judging.findings(list(verdicts), 3),
+        "ground": headlines.ground(of),
+        "grounds": study.grounds,
+        "findings": judging.findings(verdicts, 3),
         "columns": columns,
         "rows": rows,
-        **tables.candidates(study),
+        **tables.candidates(of),
         "place_of": {name: colours.PAGE_PAIRS.index(pair) for name, pair in colours.pairs_of_runs(study).items()},
         "limits": [(run, study.explained[run.name]) for run in study.runs if run.name in study.explained],
-        "unequal": choices.unequal_ground(study),
+        # Candidates stand on one ground: in what else they differ was chosen.
+        "unequal": [] if study.candidates.get("shown") else choices.unequal_ground(study),
         "gathered": choices.gathered(study),
         "made_equal": choices.was_made_equal(study),
         "choices": choices.choices(study),
@@ -105,7 +113,7 @@ def _of_study(study: StudyFolder, verdicts: Sequence[Verdict]) -> dict[str, Any]
 
 
 #: The template looks at these before it looks at a study.
-_NO_STUDY: dict[str, Any] = dict.fromkeys(("study", "limits", "unequal", "gathered", "differences"), ())
+_NO_STUDY: dict[str, Any] = dict.fromkeys(("study", "limits", "unequal", "gathered", "differences", "grounds"), ())
 
 
 def _of_trace(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -166,6 +174,8 @@ def _template(name: str) -> jinja2.Template:
     environment.filters["prose"] = _prose
     environment.filters["duration"] = units.duration
     environment.filters["percent"] = units.percent
+    environment.filters["change"] = units.change
+    environment.filters["goal"] = lambda value, name: goal_of(name).written(value)
     return environment.from_string(_resource(name))
 
 

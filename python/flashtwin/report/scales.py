@@ -141,8 +141,10 @@ def _queue_lengths(axes: Axes, which: str, longest: float) -> None:
     ticks = [0.0, 1.0]
     while ticks[-1] * 10 <= max(longest, 1.0) * 1.15:
         ticks.append(ticks[-1] * 10)
-    # Five labels do not fit above one another: of many decades, 0 and every other one.
-    _fixed(axes, which, ticks if len(ticks) < 5 else [0.0, *ticks[2::2]], lambda value: f"{value:,.0f}")
+    # Labels of many decades do not fit above one another: of three, 0 and the larger two; of more, every other one.
+    if len(ticks) > 3:
+        ticks = [0.0, *ticks[2 :: 1 if len(ticks) == 4 else 2]]
+    _fixed(axes, which, ticks, lambda value: f"{value:,.0f}")
 
 
 def _time(axes: Axes, which: str, of: tuple[float | None, int]) -> None:

@@ -1,16 +1,18 @@
 """The tables of a page: candidates, systems, traces."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from flashtwin import units
-from flashtwin.judgement import choosing, facts
-from flashtwin.judgement.choosing import RankedSystem
+from flashtwin.judgement import facts
+from flashtwin.judgement.choosing import Candidate, Decision
+from flashtwin.judgement.costs import Life, life
+from flashtwin.judgement.evidence import Evidence
 from flashtwin.results import names
 from flashtwin.results.reading import Collection, SavedRun, SavedTable, StudyFolder
 
-from .charts.response import shown_candidates, times
+from .charts.response import shown_candidates
 
 #: Candidates that stand on the first screen; the others are folded.
 FEW = 5
@@ -21,52 +23,61 @@ Column = tuple[str, str, Callable[[Source], float | None], Callable[[float | Non
 
 #: A text, the value to sort by, and whether it is `better` or `worse`.
 CandidateCell = tuple[str, float | None, str]
+#: Titles of the table of candidates, each with what it means.
+_CANDIDATES = (
+    ("Loss", "how much worse than the fastest, with its interval of 95 % over the blocks of the trace"),
+    ("Programs", "pages programmed during the trace"),
+    ("Price", "of flash worn, RAM and hash lanes, in GiB of flash; the prices are assumed"),
+    ("As configured", "the same figure of the system without these settings"),
+    ("Years", "until the flash is worn out, at the recorded clock and a steady state"),
+    ("TBW", "that the host may write until then"),
+    ("DWPD", "drive writes a day over a warranty of five years"),
+    ("RAM", "of tables, as replayed"),
+    ("Lanes", "of the hash unit"),
+)
 
 
-def candidates(study: StudyFolder) -> dict[str, Any]:
-    """Columns and rows, the best first; none where nobody looked."""
-    found = study.candidates
-    if not found:
+def candidates(of: Evidence) -> dict[str, Any]:
+    """Columns and rows, the choice first; none where nobody looked."""
+    made = of.decision
+    if made is None or not made.is_searched:
         return {"candidates": [], "candidate_columns": [], "few_candidates": 0}
-    first = choosing.chosen(found)
-    elsewhere = [f"On {found['device']}"] if found["elsewhere"] else []
-    columns = ["As it is", "Settings", "And cache", "Change", *elsewhere, "Programs", "Years", "RAM", "Lanes"]
-    few = shown_candidates(found, FEW)
-    shown = [one.name for one in few]
+    few = shown_candidates(made, FEW)
     rows = [
         {
-            "name": one.name,
-            "settings": choosing.settings(one.best),
-            "is_choice": first is not None and one.name == first.name,
-            "cells": _candidate(one, found),
+            "name": one.system,
+            "also": list(one.also),
+            "settings": one.how,
+            "is_choice": one is made.choice,
+            "cells": _candidate(one, made, life(one.run.numbers, of.capacity_bytes, of.number("wa_partitions_1"))),
         }
-        for one in [*few, *(one for one in choosing.ranking(found) if one.name not in shown)]
+        for one in [*few, *(one for one in made.candidates if one not in few)]
     ]
+    columns = [(made.goal.name, f"{made.goal.words}, the goal"), *_CANDIDATES]
     return {"candidates": rows, "candidate_columns": columns, "few_candidates": len(few)}
 
 
-def _candidate(one: RankedSystem, found: Mapping[str, Any]) -> list[CandidateCell]:
-    best = one.best
-    cells: list[CandidateCell] = [(units.duration(value), value, "") for value in times(one)]
-    if best["late"] is not None:
-        cells.append(("falls behind", one.change, "worse"))
-    else:
-        change = "baseline" if one.name == found["baseline"] else units.change(one.change)
-        cells.append((change, one.change, _sense(one.change)))
-    if found["elsewhere"]:
-        there = found["elsewhere"].get(one.name)
-        value = None if there is None else float(there["after_ns"])
-        cells.append((units.duration(value), value, ""))
-    programs, years, ram, lanes = (best[key] for key in ("programs", "life_years", "ram_bytes", "hash_lanes"))
-    # Beyond a thousand years the number says nothing.
-    life = units.MISSING if years is None else "> 1,000" if years > 1000.0 else units.significant(years)
+def _candidate(one: Candidate, made: Decision, lasts: Life | None) -> list[CandidateCell]:
+    value, loss = made.value(one), made.loss(one)
+    told = "fastest" if one is made.fastest else loss.words("", "").strip()
+    late = one.late is not None
     return [
-        *cells,
-        (units.count(float(programs)), float(programs), ""),
-        (life, years, ""),
-        (units.size(float(ram)), float(ram), ""),
-        (str(int(lanes)) if lanes else "", float(lanes), ""),
+        (made.goal.written(value), value, ""),
+        ("falls behind" if late else told, loss.share, "worse" if late else ""),
+        _number(one.run.number("pages_programmed"), units.count),
+        _number(one.price, units.significant),
+        _number(one.as_configured, made.goal.written),
+        # Beyond a thousand years the number says nothing.
+        _number(lasts and lasts.years, lambda years: "> 1,000" if years > 1000.0 else units.significant(years)),
+        _number(lasts and lasts.written_bytes, units.size),
+        _number(lasts and lasts.drive_writes_a_day, units.ratio),
+        _number(one.run.number("ram.total_bytes"), units.size),
+        _number(one.lanes or None, units.count),
     ]
+
+
+def _number(value: Any, write: Callable[[float], str]) -> CandidateCell:
+    return units.MISSING if value is None else write(value), value, ""
 
 
 def _sense(change: float | None, *, more_is_better: bool = False) -> str:

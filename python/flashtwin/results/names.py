@@ -7,7 +7,9 @@ No other module of the package knows a file's name; a test looks.
     OUT/characterization.json, advice.json
     OUT/workload/           tables about the trace
     OUT/causes/             the bottleneck of each system, and the replays behind it
-    OUT/candidates.json     which system to choose: each with its best cheap settings
+    OUT/candidates.json     how the candidates were found: each a system with its best settings
+    OUT/candidates/         their runs, as above
+    OUT/grounds/NAME/       the candidates on another drive or under another load; grounds.json
     OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
     OUT/earlier/NAME (KEY=VALUE)/   a run that another of its name, with other settings, has replaced
     OUT/report.html, charts/
@@ -49,6 +51,10 @@ WORKLOAD = "workload"
 VOLUMES = "volumes"
 CAUSES = "causes"
 CANDIDATES = "candidates.json"
+#: The folder of the candidates' runs, and of those on other grounds with the table of choices.
+AT_BEST = "candidates"
+GROUNDS = "grounds"
+CHOICES = "grounds.json"
 #: In the folder of causes: the figures of every replay, by all that it depends on.
 REPLAYS = "replays.json"
 #: Measurements of a drive, or of its twin (docs/fit.md), and how the drive names itself.

@@ -8,14 +8,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashtwin.errors import ReportError
 from flashtwin.results import documents, names, schema
-from flashtwin.results.trees import dig
+from flashtwin.results.trees import dig, leaves
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,6 +106,24 @@ class SavedRun:
         """The traits of the system by its policies, as the core wrote it: `deduplicates`, `redirects`, `bound`, ..."""
         return frozenset(self.summary.get("traits") or ())
 
+    @cached_property
+    def numbers(self) -> Mapping[str, Any]:
+        """Every value of the summary by its dotted path, those of the configuration among them."""
+        return dict(leaves(self.summary))
+
+    @property
+    def raw_pages(self) -> int:
+        """Pages of the whole flash array; 0 of results without a configuration."""
+        levels = (
+            "channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block",
+        )  # fmt: skip
+        return math.prod(int(self.setting(f"nand.{level}") or 0) for level in levels)
+
+    @property
+    def raw_bytes(self) -> int:
+        """The same in bytes."""
+        return self.raw_pages * int(self.setting("nand.page_bytes") or 0)
+
     def number(self, path: str) -> float | None:
         """A number of the summary by its dotted path; None when missing, null or not finite."""
         return as_number(dig(self.summary, schema.summary_field(path)))
@@ -165,10 +183,10 @@ class TraceResults:
 
 #: Keys without which a choice, or an explanation, is one of another version.
 _CHOICE = {
-    "goal", "goal_words", "baseline", "requests", "replays", "unfinished", "candidates", "left_out", "seeds", "device",
-    "elsewhere",
+    "goal", "second_goal", "worth", "prices", "capacity_bytes", "baseline", "replays", "unfinished", "candidates",
+    "left_out", "shown", "beside", "acknowledged",
 }  # fmt: skip
-_EXPLANATION = {"topic", "claim", "answer", "figures", "evidence", "action", "knee"}
+_EXPLANATION = {"topic", "claim", "answer", "figures", "evidence", "action", "steps", "before"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -187,6 +205,25 @@ class StudyFolder(TraceResults):
         return {}
 
     @cached_property
+    def every_candidate(self) -> StudyFolder:
+        """The same study, its runs being all candidates and their bounds; itself where nobody looked for any."""
+        path = self.folder / names.AT_BEST
+        if not self.candidates or not (path / names.STUDY).is_file():
+            return self
+        best = _study(path)
+        return replace(best, folder=self.folder, info={**self.info, **best.info, "trace": self.info.get("trace")})
+
+    @cached_property
+    def at_their_best(self) -> StudyFolder:
+        """The same, with those alone that are shown: the choice, the fastest, and the systems that were asked for."""
+        every = self.every_candidate
+        shown = [run for run in every.runs if run.name in self.candidates.get("shown", ())]
+        if not shown:
+            return self
+        baseline = next((run for run in shown if run.name == self.candidates["baseline"]), shown[0])
+        return replace(every, runs=tuple(shown), baseline=baseline)
+
+    @cached_property
     def explained(self) -> Mapping[str, Mapping[str, Any]]:
         """The bottlenecks of the runs, by run, in their order; empty where nobody looked."""
         files = {run.name: names.explained_file(self.folder, run.name) for run in self.runs}
@@ -201,12 +238,18 @@ class StudyFolder(TraceResults):
 
     @cached_property
     def candidates(self) -> Mapping[str, Any]:
-        """The systems with their best cheap settings; empty where nobody looked."""
+        """The systems with their best settings, and how they were found; empty where nobody looked."""
         path = self.folder / names.CANDIDATES
         found = read_json(path) if path.is_file() else {}
         if found and not found.keys() >= _CHOICE:
             raise ReportError(f"{path}: written by another version of flashtwin; delete it, or make the study again")
         return found
+
+    @cached_property
+    def grounds(self) -> Mapping[str, Any]:
+        """The table of choices on several drives and loads; empty where nobody asked for it."""
+        path = self.folder / names.CHOICES
+        return read_json(path) if path.is_file() else {}
 
     def others(self, run: SavedRun) -> tuple[SavedRun, ...]:
         return tuple(other for other in self.runs if other is not run)

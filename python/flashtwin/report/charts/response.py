@@ -8,7 +8,7 @@ import numpy as np
 
 from flashtwin import units
 from flashtwin.judgement import choosing, facts, ledger, reasons
-from flashtwin.judgement.choosing import Candidate, RankedSystem
+from flashtwin.judgement.choosing import Candidate, Decision
 from flashtwin.judgement.ledger import Ledger
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
@@ -39,75 +39,66 @@ def stacked(
     return marks, left
 
 
-def shown_candidates(found: Mapping[str, Any], most: int = SYSTEMS_MAX) -> list[RankedSystem]:
-    """The choice, the best systems beside it, and the baseline at any place."""
-    first, ranked = choosing.chosen(found), choosing.ranking(found)
-    ordered = sorted(ranked, key=lambda one: first is None or one.name != first.name)
-    base = [one for one in ordered[most:] if one.name == found["baseline"]]
-    return [*ordered[: most - len(base)], *base]
+def shown_candidates(made: Decision, most: int = SYSTEMS_MAX) -> list[Candidate]:
+    """The choice, the fastest, those not told apart, the baseline, and the best beside them."""
+    named = [one for one in (made.choice, made.fastest, *made.alike, made.baseline) if one is not None]
+    first = list(dict.fromkeys(named))
+    return [*first, *(one for one in made.candidates if one not in first)][: max(most, len(first))]
 
 
-def times(one: RankedSystem) -> tuple[float | None, float | None, float | None]:
-    """The goal's figure in ns as the system is, with its best settings, and with a write cache; None where unknown."""
-    return one.as_is_ns, _ns(one.plain), _ns(one.cached)
-
-
-def _ns(one: Candidate | None) -> float | None:
-    return None if one is None else float(one["after_ns"])
-
-
-@chart("The candidates", "How far do cheap settings carry each system?", "verdict")
+@chart("The candidates", "How far do settings carry each system?", "verdict")
 def candidates(study: StudyFolder) -> Drawing:
-    """Each system as it is, with its best cheap settings, and with a write cache besides, on one axis of time."""
-    found = study.candidates
-    rows = shown_candidates(found) if found else []
-    if not rows:
+    """Each system as configured, and with its settings, on one axis of the goal's figure."""
+    made = choosing.decide(study)
+    if made is None or not made.is_searched:
         return nothing("No settings were tried; a study with `--effort` does that.")
-    looks = (
-        ("as it is", {"marker": "o", "color": colours.GREY[0]}),
-        ("best settings", {"marker": "s", "color": colours.HUES[0][0]}),
-        ("and a write cache", {"marker": "D", "color": colours.HUES[1][0]}),
-    )
+    rows, goal, hues = shown_candidates(made), made.goal, colours.of_runs(study.every_candidate)
+    grey = {"marker": "o", "color": colours.GREY[0], "markersize": 4.6, "linestyle": "none"}
     marks = []
     for place, row in enumerate(rows):
-        own = [value for value in times(row) if value is not None]
-        marks.append(mark.plot([min(own), max(own)], [place, place], color=colours.GRID, linewidth=2.2, zorder=1))
-        for value, (name, look) in zip(times(row), looks, strict=True):
-            if value is not None:
-                tip = f"{row.name}, {name}: {units.duration(value)}"
-                marks.append(mark.plot([value], [place], markersize=4.6, zorder=2, linestyle="none", tip=tip, **look))
-        at = min(own)
+        value, before = made.value(row), row.as_configured
+        ends = [value, value if before is None else before]
+        marks.append(mark.plot(ends, [place, place], color=colours.GRID, linewidth=2.2, zorder=1))
+        if before is not None:
+            tip = f"{row.system}, as configured: {goal.written(before)}"
+            marks.append(mark.plot([before], [place], zorder=2, tip=tip, **grey))
+        look = {**grey, "marker": "s", "color": hues[row.run.name]}
+        marks.append(
+            mark.plot([value], [place], zorder=3, tip=f"{row.system} {row.how}: {goal.written(value)}", **look)
+        )
         place_of = {"textcoords": "offset points", "ha": "right", "va": "center", "size": colours.SMALL_PT}
-        marks.append(mark.annotate(units.duration(at), (at, place), (-5, 0), **place_of))
-    values = [value for row in rows for value in times(row) if value is not None]
-    y_axis = Axis(ticks="bars", of=[row.name for row in rows])
-    panel = Panel(marks, x=_candidate_axis(values, str(found["goal_words"]).removeprefix("the ")), y=y_axis, grid="x")
-    data = Data(("system", "write_cache", "goal", "as_is_ns", "after_ns", "programs", "erases", "ram_bytes", "command"))
-    for one in found["candidates"]:
-        data.rows.append(
-            (one["system"], int(one["cached"]), found["goal"],
-             *(one[name] for name in ("as_is_ns", "after_ns", "programs", "erases", "ram_bytes", "command")))
-        )  # fmt: skip
-    keys = [line_key(name, linestyle="none", markersize=4.6, **look) for name, look in looks]
-    frame = Frame((1.05 if is_column() else 0.72) + 0.21 * len(rows), [[panel]], keys)
-    return Drawing(frame, _sees_candidates(found), data=data)
+        marks.append(mark.annotate(goal.written(value), (min(ends), place), (-5, 0), **place_of))
+    values = [value for row in rows for value in (made.value(row), row.as_configured) if value is not None]
+    y_axis = Axis(ticks="bars", of=[row.system for row in rows])
+    x_axis = _candidate_axis(values, goal.words.removeprefix("the "), is_time=goal.figure.unit == "ns")
+    data = Data(("system", "settings", "goal", "as_configured", "value", "programs", "price", "command"))
+    for one in made.candidates:
+        about = (goal.name, one.as_configured, made.value(one), one.run.number("pages_programmed"), one.price)
+        data.rows.append((one.system, ", ".join(one.settings), *about, one.command))
+    settled = {**grey, "marker": "s", "color": colours.MUTED}
+    keys = [line_key("as configured", **grey), line_key("with its settings", **settled)]
+    height_in = (1.05 if is_column() else 0.72) + 0.21 * len(rows)
+    frame = Frame(height_in, [[Panel(marks, x=x_axis, y=y_axis, grid="x")]], keys)
+    return Drawing(frame, _sees_candidates(study, made), data=data)
 
 
-def _candidate_axis(values: list[float], label: str) -> Axis:
+def _candidate_axis(values: list[float], label: str, *, is_time: bool) -> Axis:
     """Logarithmic where values lie far apart; with room for the least one to the left of its mark."""
     low, high = min(values), max(values)
     if high > 8.0 * max(low, 1e-9) > 0:
         room = (high / low) ** (0.6 if is_column() else 0.25)
-        return Axis(label, "fine log time", low=low / room, high=high * (high / low) ** 0.05)
-    room = (0.5 if is_column() else 0.2) * (high - low or high)
-    return Axis(label, "time", (high * 1.04, 6), low=low - room, high=high + 0.1 * room)
+        ticks = "fine log time" if is_time else ""
+        return Axis(label, ticks, low=low / room, high=high * (high / low) ** 0.05, log=not is_time)
+    room = (0.5 if is_column() else 0.2) * (high - low or high or 1.0)
+    ticks, of = ("time", (high * 1.04, 6)) if is_time else ("", None)
+    return Axis(label, ticks, of, low=low - room, high=high + 0.1 * room)
 
 
-def _sees_candidates(found: Mapping[str, Any]) -> list[str]:
+def _sees_candidates(study: StudyFolder, made: Decision) -> list[str]:
+    found = study.candidates
     sentences = [
-        "Cheap settings take no more flash, dies or blocks: hash lanes, placement, suspension, how the load is "
-        f"measured, merged reads. The best of each system are from {units.plural(found['replays'], 'replay')}, "
-        f"all on the drive of `{found['baseline']}`."
+        "Settings change the controller and take no other drive. Those of each system are from "
+        f"{units.plural(found['replays'], 'replay')}, all on the drive of `{made.baseline.system}`."
     ]
     if found["unfinished"]:
         sentences.append("Some settings were not tried; `--effort all` tries them.")
@@ -149,40 +140,12 @@ def causes(study: StudyFolder) -> Drawing:
         f"Each bar is one replay of the same trace with one thing ideal, and by how much {units.names_plain(goals)} "
         "falls. Bars of one system may sum to more than 100 %: a nanosecond may have two causes.",
     ]
-    data = Data(("system", "goal", "cause", "before_ns", "after_ns", "percent", "command"))
+    data = Data(("system", "goal", "cause", "before", "after", "percent", "command"))
     for name, one in found.items():
         for cause in one["causes"]:
-            after = (cause[key] for key in ("after_ns", "percent", "command"))
-            data.rows.append((name, one["goal"], cause["name"], one["before_ns"], *after))
+            after = (cause[key] for key in ("value", "percent", "command"))
+            data.rows.append((name, one["goal"], cause["name"], one["before"], *after))
     return Drawing(frame, sees, data=data)
-
-
-def knee_of(study: StudyFolder) -> tuple[str, Sequence[Mapping[str, Any]]] | None:
-    return next(((name, one["knee"]) for name, one in study.explained.items() if len(one["knee"]) > 2), None)
-
-
-@chart("The knee of the hash unit", "How much load does the hash unit carry, and how many lanes are enough?", "limits")
-def knee(study: StudyFolder) -> Drawing:
-    """The mean response against the speed of the trace, one curve a number of lanes."""
-    found = knee_of(study)
-    if found is None:
-        return nothing("No system was replayed with other speeds and lanes of its hash unit.")
-    name, points = found
-    lanes = sorted({int(point["lanes"]) for point in points})
-    speeds = sorted({float(point["speed"]) for point in points})
-    marks = []
-    for colour, number in zip(colours.ordered(len(lanes)), lanes, strict=True):
-        of = sorted((float(point["speed"]), float(point["mean_ns"])) for point in points if point["lanes"] == number)
-        x, y = zip(*of, strict=True)
-        marks.append(mark.plot(x, y, marker="o", markersize=3.5, color=colour, label=units.plural(number, "lane")))
-    x_axis = Axis("times the recorded speed", "factors" if len(speeds) > 1 else "", speeds)
-    y_axis = Axis(ticks="durations", log=True)
-    panel = Panel(marks, "Mean response of all requests", x_axis, y_axis, legend=("upper left",))
-    data = Data(("system", "speed", "lanes", "mean_ns"))
-    data.add((name,), *([point[key] for point in points] for key in data.header[1:]))
-    explained = study.explained[name]
-    sees = [f"Under `{explained['system']}`, where every page written is hashed first.", str(explained["knee_words"])]
-    return Drawing(Frame(3.0, [[panel]]), sees, data=data)
 
 
 #: How strongly each part is painted in its system's colour: waiting, which policies act on, more than service.
