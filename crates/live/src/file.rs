@@ -43,7 +43,6 @@ impl FileExport {
         Ok(FileExport { file, size_bytes, is_device, read_only })
     }
 
-    /// Returns false if the file system does not know how.
     fn allocate(&self, mode: libc::c_int, offset: u64, length: u64) -> io::Result<bool> {
         let (offset, length) = (signed(offset)?, signed(length)?);
         loop {

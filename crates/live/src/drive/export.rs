@@ -20,7 +20,6 @@ struct Part {
     lpn: u32,
     from: usize,
     to: usize,
-    /// Where in the request they are.
     at: usize,
 }
 

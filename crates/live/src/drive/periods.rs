@@ -25,7 +25,6 @@ pub struct Periods {
 }
 
 impl Periods {
-    /// Calls `end` as each period ends, until it fails.
     pub fn start(
         length: Duration,
         end: impl FnMut() -> std::io::Result<()> + Send + 'static,

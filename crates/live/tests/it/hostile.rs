@@ -19,7 +19,6 @@ fn memory(options: ServerOptions) -> Served {
     serve(Arc::new(MemoryExport::new(SIZE)), options)
 }
 
-/// Bytes that look like nothing, the same each time.
 fn noise(seed: u64, count: usize) -> Vec<u8> {
     let mut random = SplitMix64(seed);
     (0..count).map(|_| random.next() as u8).collect()
@@ -196,7 +195,6 @@ fn whoever_does_not_read_holds_what_was_promised_and_no_more() {
     let grown = resident_bytes().saturating_sub(before);
     assert!(grown < 100 << 20, "{grown} bytes");
     assert!(is_served(&served), "others do not wait for it");
-    // Nor does the end.
     let begun = Instant::now();
     served.server.stop().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(5));
@@ -204,7 +202,6 @@ fn whoever_does_not_read_holds_what_was_promised_and_no_more() {
 
 #[test]
 fn the_end_waits_for_what_was_begun_and_flushes() {
-    // Writes wait until the gate is open.
     let (gate, inside) = (Arc::new((Mutex::new(false), Condvar::new())), Arc::new(AtomicBool::new(false)));
     let (its_gate, its_inside) = (Arc::clone(&gate), Arc::clone(&inside));
     let before = move |operation, _| {

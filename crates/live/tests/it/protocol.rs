@@ -25,7 +25,6 @@ fn start(address: &Address) -> io::Result<Server> {
     Server::start(Arc::new(MemoryExport::new(SIZE)), address, ServerOptions::default())
 }
 
-/// Bytes from pairs of digits; spaces show the fields.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
     digits.chunks(2).map(|pair| (16 * pair[0] + pair[1]) as u8).collect()
@@ -185,7 +184,6 @@ fn what_cannot_be_done_is_an_error_and_no_end() {
     assert_eq!(read(&client, 0, most).len(), most as usize);
 }
 
-/// Zeroes without end.
 struct Empty(u64);
 
 impl Export for Empty {
@@ -327,7 +325,6 @@ fn what_is_not_encrypted_stays_on_the_machine() {
     assert_eq!(export.size_bytes(), SIZE);
 }
 
-/// Behaviour common to all exports.
 fn behaves(export: &dyn Export) {
     let page = |byte: u8| vec![byte; 4096];
     let bytes = |offset: u64, length: usize| {

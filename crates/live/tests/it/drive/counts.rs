@@ -12,7 +12,6 @@ use flashtwin_sim::resolve;
 
 use crate::drive::scene::{SYSTEMS, Shape, TIGHT, WIDE, open};
 
-/// One request of whole pages.
 enum Request {
     Write(u32, Vec<u64>),
     Read(u32, u32),

@@ -24,7 +24,7 @@ impl Run {
         DriveOptions { omission: self.omission, ..DriveOptions::default() }
     }
 
-    /// Runs until the power fails at a step; returns the medium, and the allowed data. `None` if the power lasted.
+    /// Returns the medium and the allowed data; `None` if the power lasted.
     fn until(&self, image: &[u8], step: u64) -> Result<Option<(Vec<u8>, Oracle)>, String> {
         let medium = Arc::new(FaultMedium::of(image.to_vec()));
         medium.cut_after(step);
@@ -42,7 +42,6 @@ impl Run {
         Ok(cut.then(|| (medium.after_cut(self.seed ^ step << 8), oracle)))
     }
 
-    /// Steps of the run without a cut.
     fn steps(&self, image: &[u8]) -> u64 {
         let (drive, medium) = open(image.to_vec(), &self.options()).unwrap();
         let mut oracle = Oracle::zeroes(&self.shape);
@@ -73,7 +72,6 @@ impl Run {
         oracle.opened(&drive)
     }
 
-    /// Cuts at each of these steps.
     fn survives_all(&self, system: &str, image: &[u8], steps: impl Iterator<Item = u64>) {
         for step in steps {
             self.survives(image, step)
@@ -82,7 +80,6 @@ impl Run {
     }
 }
 
-/// Every step of a run.
 fn each_step(system: &str, shape: Shape, seed: u64) {
     let run = Run { shape, seed, operations: 60, omission: None };
     let image = shape.image(system);

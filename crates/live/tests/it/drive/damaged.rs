@@ -1,5 +1,4 @@
-//! A damaged page affects only itself: the drive goes on, and logical pages that point to it return
-//! an error until they are written or trimmed.
+//! A damaged page affects only itself.
 
 use std::sync::Arc;
 
@@ -19,7 +18,6 @@ fn report(bytes: Vec<u8>) -> Result<CheckReport, String> {
     Drive::check_on(Arc::new(FaultMedium::of(bytes)), true).map_err(|error| error.to_string())
 }
 
-/// Effects of some damage.
 #[derive(Debug)]
 struct Outcome {
     damaged: u64,
@@ -29,8 +27,7 @@ struct Outcome {
     repaired: u64,
 }
 
-/// Damages pages of a drive before it is opened and while it is used. Every write must succeed and
-/// every read be right or an error; once all pages were written again no errors are left.
+/// Every write must succeed and every read be right or an error. Once all pages were written again there are no errors.
 fn goes_on(
     system: &str,
     shape: Shape,
@@ -213,7 +210,6 @@ fn a_content_whose_page_is_damaged_is_written_anew() {
     }
 }
 
-/// Some disks give a sector at the second try.
 #[test]
 fn a_page_that_is_read_at_the_second_try_is_not_lost() {
     let (bytes, _) = filled("conventional");

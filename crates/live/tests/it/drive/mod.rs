@@ -1,5 +1,4 @@
-//! The drive's guarantees: against a plain array of bytes, through power cuts, from damaged images,
-//! and with the same programs as a controller without a medium.
+//! The drive's guarantees.
 
 mod counts;
 mod cuts;

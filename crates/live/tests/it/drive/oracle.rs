@@ -43,7 +43,6 @@ impl Oracle {
         pages.map(part).collect()
     }
 
-    /// A range was given these bytes, or may have been.
     fn given(&mut self, offset: usize, bytes: &[u8], happened: bool) {
         for (page, part, at) in self.parts(offset, bytes.len()) {
             let changed = |old: &Vec<u8>| {
@@ -60,7 +59,6 @@ impl Oracle {
         }
     }
 
-    /// Everything is durable as it is now.
     pub(crate) fn flushed(&mut self) {
         self.kept.clone_from(&self.now);
     }
@@ -71,12 +69,10 @@ impl Oracle {
         Ok(())
     }
 
-    /// The drive was opened again.
     pub(crate) fn restart(&mut self) {
         self.now.clone_from(&self.kept);
     }
 
-    /// Reads a range; it must be an error or allowed data.
     pub(crate) fn read(&mut self, drive: &Drive, offset: usize, length: usize) -> Result<bool, String> {
         let mut bytes = vec![1; length];
         if drive.read(offset as u64, &mut bytes, &()).is_err() {
@@ -94,7 +90,6 @@ impl Oracle {
         Ok(true)
     }
 
-    /// Reads all, page by page; how many are errors.
     pub(crate) fn read_all(&mut self, drive: &Drive) -> Result<usize, String> {
         let mut errors = 0;
         for page in 0..self.now.len() {
@@ -111,7 +106,6 @@ impl Oracle {
         if errors == 0 { Ok(()) } else { Err(format!("{errors} pages cannot be read")) }
     }
 
-    /// Gives each page a value of its own; the first error.
     pub(crate) fn write_all(&mut self, drive: &Drive, seed: u64) -> Result<(), String> {
         for page in 0..self.now.len() {
             let bytes = page_of(seed << 20 | page as u64, self.page_bytes);
@@ -133,7 +127,6 @@ pub(crate) fn page_of(value: u64, page_bytes: usize) -> Vec<u8> {
     (0..page_bytes).map(|_| random.next() as u8 & 3).collect()
 }
 
-/// A host that goes on after failures.
 pub(crate) struct Client {
     random: SplitMix64,
     /// One in this many operations is a flush.
@@ -166,7 +159,6 @@ impl Client {
         bytes
     }
 
-    /// Several operations, none of which may fail.
     pub(crate) fn steps(&mut self, drive: &Drive, oracle: &mut Oracle, count: u32) -> Result<(), String> {
         (0..count).try_for_each(|_| self.step(drive, oracle)?)
     }

@@ -34,10 +34,8 @@ pub(crate) struct Shape {
 /// A few planes with hardly any room beside the logical pages.
 pub(crate) const TIGHT: Shape =
     Shape { levels: [2, 2, 1, 1], blocks: 7, pages: 4, page_bytes: 1024, logical: 46 };
-/// One plane, one page a sector.
 pub(crate) const SINGLE: Shape =
     Shape { levels: [1, 1, 1, 1], blocks: 9, pages: 8, page_bytes: 512, logical: 39 };
-/// More of everything.
 pub(crate) const WIDE: Shape =
     Shape { levels: [2, 2, 2, 1], blocks: 9, pages: 8, page_bytes: 4096, logical: 250 };
 
@@ -95,7 +93,6 @@ impl Shape {
         sets
     }
 
-    /// The image of a new drive.
     pub(crate) fn image(&self, system: &str) -> Vec<u8> {
         let sets = self.sets(system);
         let options =
@@ -113,7 +110,6 @@ pub(crate) fn open(bytes: Vec<u8>, options: &DriveOptions) -> Result<(Drive, Arc
     Ok((drive, medium))
 }
 
-/// No problem is found, and the tables agree.
 pub(crate) fn check(bytes: Vec<u8>) -> Result<(), String> {
     let report =
         Drive::check_on(Arc::new(FaultMedium::of(bytes)), true).map_err(|error| error.to_string())?;
