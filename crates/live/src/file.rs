@@ -1,5 +1,3 @@
-//! A plain file or a block device as it is.
-
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;

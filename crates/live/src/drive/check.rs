@@ -1,5 +1,3 @@
-//! A drive's properties, and the check of its integrity.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +27,6 @@ pub struct DriveInfo {
     /// Bytes that are read at most to open it: a checkpoint and both copies of both halves of the log.
     pub most_recovery_bytes: u64,
     pub epoch: u64,
-    /// Pages programmed before the last checkpoint.
     pub pages_programmed: u64,
 }
 

@@ -1,5 +1,3 @@
-//! Page operations of the host.
-
 use flashtwin_ftl::Controller;
 use std::io;
 

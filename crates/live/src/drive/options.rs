@@ -1,5 +1,3 @@
-//! How a drive is made and opened.
-
 use flashtwin_ftl::{FtlConfig, PartitionPolicy};
 use flashtwin_sim::Resolved;
 

@@ -18,7 +18,6 @@ struct Shared {
     look: Condvar,
 }
 
-/// Ends periods until it is dropped.
 pub struct Periods {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,

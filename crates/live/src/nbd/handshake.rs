@@ -8,7 +8,6 @@ use super::socket::Stream;
 use super::tls::Secure;
 use super::wire::{self, Numbers, answer, can, info, option};
 
-/// Bytes of an option that are read; a client that brings more is sent away.
 const OPTION_BYTES_MAX: u32 = 64 * 1024;
 const OPTIONS_MAX: usize = 256;
 

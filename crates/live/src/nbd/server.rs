@@ -49,7 +49,6 @@ impl Shared {
         self.wait_while(patience, |connected| !connected.is_empty()).is_empty()
     }
 
-    /// Waits for connections to end, as long as `waits` holds and for as long as `patience`.
     fn wait_while(
         &self,
         patience: Duration,

@@ -23,7 +23,6 @@ use crate::export::{Caller, Extent, Writing};
 use crate::figures::{Counters, Operation};
 use crate::locks::lock;
 
-/// Bytes read ahead on a connection.
 const INPUT_BYTES: usize = 64 * 1024;
 /// Memory that the threads of a connection keep between requests.
 const KEPT_BYTES: usize = 4 << 20;

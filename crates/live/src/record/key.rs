@@ -19,7 +19,6 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// Is forgotten with the value.
     pub fn random() -> io::Result<Key> {
         let mut bytes = [0; 32];
         fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -48,7 +48,6 @@ pub(crate) struct Queue {
     /// There is much to take, or all is over.
     look: Condvar,
     bytes_max: usize,
-    /// Added up over requests that waited for room.
     pub(crate) stalled_ns: AtomicU64,
 }
 

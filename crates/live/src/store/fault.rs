@@ -79,7 +79,6 @@ impl FaultMedium {
         self.state().plan = None;
     }
 
-    /// Changes bytes in silence, wherever they are kept.
     pub fn damage(&self, offset: u64, change: impl Fn(&mut u8)) {
         let mut state = self.state();
         let (sector, at) = (offset / SECTOR as u64, offset as usize % SECTOR);

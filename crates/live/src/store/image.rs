@@ -12,7 +12,6 @@ use super::record::{Digest, Record};
 /// No slot, where slots are stored plus one.
 const NONE: u32 = 0;
 
-/// Some data that logical pages point to, or did.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) home: Ppn,

@@ -21,11 +21,9 @@ const HEADER_BYTES: usize = 64;
 pub(crate) struct Log {
     pub(crate) uuid: [u8; 16],
     pub(crate) epoch: u64,
-    /// Of the next batch.
     pub(crate) sequence: u64,
     /// Where in its half the next batch begins.
     pub(crate) position: u64,
-    /// Of the next page that is programmed.
     pub(crate) programs: u64,
     pending: Vec<u8>,
     records: u32,

@@ -50,7 +50,6 @@ struct State {
     numbers: Numbers,
     waiting: HashMap<u64, Arc<Waiter>>,
     done: Vec<(u64, u64)>,
-    /// Time of the clock thread's next check.
     looks_ns: u64,
     ended: bool,
     failure: Option<String>,

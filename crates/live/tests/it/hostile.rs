@@ -47,7 +47,6 @@ fn noise_ends_the_connection_and_nothing_else() {
         if seed % 3 == 1 {
             greet(&client);
         }
-        // The server may have hung up in the middle.
         let _ = (&client).write_all(&noise(seed, length));
         let _ = client.shutdown(std::net::Shutdown::Write);
         let mut rest = Vec::new();
@@ -128,7 +127,6 @@ fn whoever_dawdles_in_the_handshake_is_sent_away() {
     }
     assert!(sent < 30, "{sent} bytes were taken");
     assert!(begun.elapsed() < Duration::from_secs(10));
-    // Once it is done, a client may be silent for as long as it likes.
     let client = go(&served.socket, false);
     thread::sleep(Duration::from_millis(400));
     assert_eq!(read(&client, 0, 1), [0]);

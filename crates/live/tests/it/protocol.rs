@@ -136,7 +136,6 @@ fn structured_replies_in_bytes() {
         [&[0x66, 0x8e, 0x33, 0xef, 0, 1][..], &kind, &[0, 0, 0, 0, 0, 0, 0, cookie, 0, 0, 0, length]].concat()
     };
     assert_eq!(get_vec(&client, 20), head([0, 0], 1, 0));
-    // A read that must not be cut into pieces.
     put(&client, &[&request(READ, 4, 2, 9, 4)]);
     assert_eq!(get_vec(&client, 20), head([0, 1], 2, 12));
     assert_eq!(get::<12>(&client), *b"\0\0\0\0\0\0\0\x09\0hi\0");

@@ -44,7 +44,6 @@ pub(crate) fn resident_bytes() -> u64 {
     status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// Memory whose reads, writes and flushes call `before` with their offset.
 pub(crate) struct Watched<F> {
     pub(crate) inner: MemoryExport,
     pub(crate) before: F,
@@ -74,7 +73,6 @@ impl<F: Fn(Operation, u64) + Send + Sync> Export for Watched<F> {
     }
 }
 
-/// A server on a socket in a folder of its own.
 pub(crate) struct Served {
     pub(crate) server: Server,
     pub(crate) socket: PathBuf,

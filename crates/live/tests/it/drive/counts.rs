@@ -36,7 +36,6 @@ fn requests(seed: u64, count: usize, pages: u32) -> Vec<Request> {
     made
 }
 
-/// A controller that is driven without time and without a medium.
 struct Bare {
     ftl: Ftl,
     aware: bool,

@@ -11,7 +11,6 @@ use crate::common::seed;
 use crate::drive::oracle::{Client, Oracle};
 use crate::drive::scene::{SINGLE, SYSTEMS, Shape, TIGHT, WIDE, check, open};
 
-/// A run that loses power at a step.
 struct Run {
     shape: Shape,
     seed: u64,
@@ -151,7 +150,6 @@ fn data_that_the_medium_did_not_keep_are_told_and_not_made_up() {
     }
 }
 
-/// A rule that is broken on purpose is seen to be broken; the message of the first cut that shows it.
 fn caught(system: &str, omission: Omission) -> Option<String> {
     (0..6).find_map(|seed| {
         let run = Run { shape: TIGHT, seed, operations: 300, omission: Some(omission) };

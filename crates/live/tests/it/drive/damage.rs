@@ -23,7 +23,6 @@ fn epoch_of(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at + 8..at + 16].try_into().unwrap())
 }
 
-/// Where things begin with a mark, by their epochs.
 fn find(bytes: &[u8], magic: &[u8]) -> Vec<(u64, usize)> {
     let places = (0..bytes.len() / 4096).map(|at| at * 4096).filter(|&at| bytes[at..].starts_with(magic));
     let mut found: Vec<(u64, usize)> = places.map(|at| (epoch_of(bytes, at), at)).collect();

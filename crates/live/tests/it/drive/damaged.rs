@@ -1,5 +1,3 @@
-//! A damaged page affects only itself.
-
 use std::sync::Arc;
 
 use flashtwin_bits::SplitMix64;
@@ -70,7 +68,6 @@ fn goes_on(
     oracle.read_all(&drive)?;
     drive.flush().map_err(|error| error.to_string())?;
     let (stats, errors) = (drive.stats(), oracle.errors);
-    // Opened again, it knows of the same.
     let bytes = medium.bytes();
     let report = report(bytes.clone())?;
     if report.retired_blocks != stats.retired_blocks {
@@ -177,7 +174,6 @@ fn check_lists_what_of_the_drive_cannot_be_read() {
     let expected = "bytes 5120 to 6143 of the drive cannot be read until they are written or trimmed";
     assert!(found.problems[0].contains(expected), "{:?}", found.problems);
     assert!(found.problems[0].contains(&format!("byte {at} of the medium")), "{:?}", found.problems);
-    // Once trimmed, the page belongs to no logical page.
     let (drive, medium) = open(bytes, &DriveOptions::default()).unwrap();
     let mut page = vec![1; 1024];
     assert_eq!(drive.read(5120, &mut page, &()).unwrap_err().kind(), std::io::ErrorKind::InvalidData);

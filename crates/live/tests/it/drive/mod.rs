@@ -1,5 +1,3 @@
-//! The drive's guarantees.
-
 mod counts;
 mod cuts;
 mod damage;

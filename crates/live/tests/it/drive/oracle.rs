@@ -16,7 +16,6 @@ pub(crate) struct Oracle {
     pub(crate) page_bytes: usize,
     now: Vec<Values>,
     kept: Vec<Values>,
-    /// Pages that answered with an error, and were read rightly.
     pub(crate) errors: u64,
     pub(crate) right: u64,
 }
@@ -98,7 +97,6 @@ impl Oracle {
         Ok(errors)
     }
 
-    /// Reads all of a drive that was opened again: no page may be an error, and what it has is durable.
     pub(crate) fn opened(&mut self, drive: &Drive) -> Result<(), String> {
         self.restart();
         let errors = self.read_all(drive)?;
@@ -121,7 +119,6 @@ impl Oracle {
     }
 }
 
-/// Bytes that are the same for the same value.
 pub(crate) fn page_of(value: u64, page_bytes: usize) -> Vec<u8> {
     let mut random = SplitMix64(value);
     (0..page_bytes).map(|_| random.next() as u8 & 3).collect()

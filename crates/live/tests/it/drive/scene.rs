@@ -1,5 +1,3 @@
-//! Small drives.
-
 use std::sync::Arc;
 
 use flashtwin_live::drive::{CreateOptions, Drive, DriveOptions, Plan};
@@ -58,7 +56,6 @@ impl Shape {
         ]
         .map(|(key, value)| (key.to_owned(), value.to_string()))
         .into();
-        // Other choices of victims, and blocks moved on account of wear.
         let victims = [
             ("static", "d-choices"),
             ("dynamic", "fifo"),
@@ -69,7 +66,6 @@ impl Shape {
             sets.push(("ftl.gc.victim".into(), (*victim).into()));
         }
         if ["conventional", "dynamic", "ca-ssd-inverted", "rr-ssd-online"].contains(&system) {
-            // Blocks are left half collected.
             sets.push(("ftl.gc.step_pages".into(), "1".into()));
         }
         if system == "hipa" {
