@@ -1,5 +1,4 @@
-//! Vectors for long columns, on huge pages where the system has them: filling a column of a hundred megabytes is, page
-//! of 4 KB by page, more often than not the system's work.
+//! Vectors for long columns, on huge pages where the system has them, because filling one is mostly the system's work.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -24,8 +23,7 @@ pub fn zeros<T: Clone + Default>(items: usize) -> Vec<T> {
     memory
 }
 
-/// A vector's allocated memory, for a thread that touches it while another one fills the vector. In a virtual machine
-/// most of the time of a first write is the system's, not the program's.
+/// A vector's memory, for another thread to touch, because a first write takes long in a virtual machine.
 #[derive(Clone, Copy)]
 pub struct SpareMemory {
     begins: usize,
@@ -41,9 +39,8 @@ impl SpareMemory {
         }
     }
 
-    /// Does `work`, which fills vectors, while another thread touches their memory in advance.
-    /// Contents do not change; a vector that was reallocated meanwhile is skipped, or its
-    /// successor's memory is touched.
+    /// Does `work`, which fills vectors, while another thread touches their memory in advance. A vector that is
+    /// reallocated meanwhile is skipped, or its successor's memory is touched.
     pub fn touch_while<R>(vectors: &[Self], work: impl FnOnce() -> R) -> R {
         if vectors.iter().all(|memory| memory.bytes < LARGE) {
             return work();

@@ -1,9 +1,8 @@
 //! Slices for tables with random access: on huge pages if the system has them.
 //!
-//! A replay spends most of its time waiting for memory, and with 4 KB pages a good part of that on
-//! TLB misses. The standard allocator neither aligns large blocks to huge pages nor asks for them.
-//! `memmap2` cannot align a mapping. A device of 16 TB never touches most of its tables, which
-//! takes `MAP_NORESERVE`; `memmap2` would only replace the two calls of `mmap` and `munmap`.
+//! A replay mostly waits for memory, with 4 KB pages often for the TLB. The standard allocator neither aligns large
+//! blocks to huge pages nor asks for them; `memmap2` cannot align. A device of 16 TB never touches most of its tables,
+//! which takes `MAP_NORESERVE`.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
@@ -105,7 +104,7 @@ impl<T> DerefMut for HugeSlice<T> {
     }
 }
 
-/// Zeroed memory from the system itself, so that it begins with a huge page and consists of them.
+/// Zeroed memory from the system, so that it begins with a huge page and consists of them.
 #[cfg(target_os = "linux")]
 mod pages {
     use std::alloc::Layout;

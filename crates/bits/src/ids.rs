@@ -1,8 +1,7 @@
 //! Numbers that name things: a type for each kind, so that the compiler refuses one where another is meant.
 //!
-//! An id is a dense 32-bit number without overhead. Conversions are explicit ([`Id::new`],
-//! [`Id::number`], [`Id::index`]), so that you can find each place where numbers become ids. A
-//! table with a row for each id has the id's type as its index type ([`By`]).
+//! An id is a dense 32-bit number without overhead. Conversions are explicit ([`Id::new`], [`Id::number`],
+//! [`Id::index`]), so that each place is visible. A table with a row for each id is indexed by the id's type ([`By`]).
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -131,8 +130,7 @@ macro_rules! ids {
     )+};
 }
 
-/// A table that is looked into by the id of its rows, and by nothing else: `By<Lpn, Vec<T>>` has a `T` for each logical
-/// page. As a whole it is the list beneath.
+/// A table indexed by the id of its rows alone: `By<Lpn, Vec<T>>` has a `T` for each logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct By<I, S>(S, PhantomData<fn(I)>);

@@ -1,5 +1,3 @@
-//! How much memory this process may still take, where the system says so.
-
 /// Bytes available to this process; `None` if the system sets no limit or does not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryLimits {
@@ -57,8 +55,7 @@ fn address_space_bytes() -> Option<u64> {
     left.into_iter().flatten().min()
 }
 
-/// Memory left by the control groups of this process, by `/proc/self/cgroup`, and by their parents;
-/// long unused file caches count as free. `read` reads a file.
+/// Memory left by the control groups of this process and their parents; long unused file caches count as free.
 #[cfg(target_os = "linux")]
 fn left_to_group(groups: &str, read: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let mut least = None;

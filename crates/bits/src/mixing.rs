@@ -1,5 +1,4 @@
-//! Numbers mixed, the same on every machine: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; 64 bits of state, passes
-//! BigCrush) and FNV-1a (Fowler, Noll and Vo).
+//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; passes BigCrush) and FNV-1a (Fowler, Noll and Vo).
 
 /// The increment of the state: 2^64 over the golden ratio, made odd.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,12 +1,8 @@
-//! Asking for memory before it is needed.
-
-/// The target of prefetches out of range. An empty slice has no valid address, and a processor
-/// asked for one must first find that out; a replay on a quiet machine takes as long either way.
+/// The target of prefetches out of range, because an empty slice has no valid address.
 static NOWHERE: [u8; 64] = [0; 64];
 
-/// Starts loading `slice[index]` into the cache, if the machine can; out of range, a line that is
-/// already there. Whether an index is in range is as random as the trace, and a mispredicted branch
-/// costs more than a useless load.
+/// Starts loading `slice[index]` into the cache; out of range, a line that is already there, because whether an index
+/// is in range is as random as the trace, and a mispredicted branch costs more than a useless load.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     let nowhere = (&raw const NOWHERE).cast();

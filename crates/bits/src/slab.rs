@@ -1,7 +1,7 @@
 //! Slots that are used again, named by dense 32-bit numbers.
 //!
-//! The crate `slab` stores in each slot whether it is taken. Here the holder of a number knows that, so a slot can be a
-//! cache line exactly. A free slot keeps its old value, so that a list in it keeps its capacity.
+//! Unlike the crate `slab` it does not store whether a slot is taken, so a slot can be exactly a cache line. A free
+//! slot keeps its old value, so that a list in it keeps its capacity.
 
 use std::ops::{Deref, DerefMut};
 
@@ -36,8 +36,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Like `insert`, for slots whose old value is worth reusing: `renew` resets it, `fresh` makes
-    /// one for a new slot.
+    /// For slots whose old value is worth reusing: `renew` resets it, `fresh` makes one for a new slot.
     #[inline]
     pub fn insert_with(&mut self, fresh: impl FnOnce() -> T, renew: impl FnOnce(&mut T)) -> u32 {
         match self.free.pop() {

@@ -1,9 +1,8 @@
 //! Saves the state of an object to a stream and loads it into one made from the same configuration.
 //!
-//! Parts that follow from the configuration are not saved: the reader makes the object from the
-//! same configuration. [`state!`](crate::state) names every field of a struct, saved or not, so
-//! that a new field does not compile until its author decides. Numbers are written in native byte
-//! order: a saved state is for the machine that wrote it.
+//! The reader makes the object from the same configuration, so what follows from that is not saved.
+//! [`state!`](crate::state) names every field, saved or not, so that a new field does not compile until its author
+//! decides. Numbers are in native byte order: a state is for the machine that wrote it.
 
 mod items;
 mod lists;
@@ -131,10 +130,8 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Implements [`State`] for a struct: `state!(Name { saved fields } kept { other fields })`. Every
-/// field is named in one of the two; a type without state is `Name {}`.
-///
-/// `state!(value Name { ... })`: all fields are written, so that lists of them can grow.
+/// Implements [`State`] for a struct by naming every field: `state!(Name { saved } kept { others })`.
+/// `state!(value Name { ... })`: all are written, so that lists of them can grow.
 /// `state!(any M: Bound => Name<M> { ... } kept { ... })`: of a generic struct.
 #[macro_export]
 macro_rules! state {

@@ -2,7 +2,6 @@
 
 use std::io;
 
-/// Options of a write, trim or zeroing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
     /// It is to be durable before it is answered (forced unit access).
@@ -50,7 +49,7 @@ impl<'a> Look<'a> {
         Self { caller, bytes: 0 }
     }
 
-    /// Notes that `bytes` more are about to pass; fails if the caller has left.
+    /// Counts `bytes` and fails if the caller has left.
     pub(crate) fn at(&mut self, bytes: u64) -> io::Result<()> {
         if self.bytes >= LOOK_BYTES {
             self.bytes = 0;

@@ -1,5 +1,3 @@
-//! Counters of a server.
-
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -92,13 +90,11 @@ impl Counters {
     }
 }
 
-/// Counters of a server so far. They may differ by the requests under way.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct Figures {
     pub operations: Vec<OperationFigures>,
     pub connections: u64,
     pub connections_in_all: u64,
-    /// Clients that were sent away because there were too many.
     pub connections_refused: u64,
     pub in_flight: u64,
 }
@@ -106,7 +102,6 @@ pub struct Figures {
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct OperationFigures {
     pub operation: &'static str,
-    /// Answered, errors among them.
     pub requests: u64,
     pub errors: u64,
     /// Requested by operations without errors.

@@ -1,5 +1,3 @@
-//! A plain file or a block device as it is.
-
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -43,7 +41,6 @@ impl FileExport {
         Ok(FileExport { file, size_bytes, is_device, read_only })
     }
 
-    /// Returns false if the file system does not know how.
     fn allocate(&self, mode: libc::c_int, offset: u64, length: u64) -> io::Result<bool> {
         let (offset, length) = (signed(offset)?, signed(length)?);
         loop {

@@ -26,7 +26,6 @@ impl MemoryExport {
         self.flushes.load(Relaxed)
     }
 
-    /// Calls `work` with where in a range each stripe's part begins, and the part.
     fn change(&self, offset: u64, length: usize, mut work: impl FnMut(usize, &mut [u8])) {
         for_each_stripe(offset, length, |at, stripe, start, bytes| {
             let mut stripe = unpoisoned(self.stripes[stripe].write());

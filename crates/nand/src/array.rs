@@ -1,5 +1,3 @@
-//! The rules of the medium, enforced where operations are carried out.
-
 use flashtwin_bits::By;
 use thiserror::Error;
 
@@ -27,8 +25,7 @@ pub enum NandRule {
     },
 }
 
-/// The state of the flash as the operations arrive, which it accepts only as the medium would; the FTL's own tables
-/// have its *decisions*. 2 bytes a block, touched lazily.
+/// Accepts operations only as the medium would; the FTL's tables have its *decisions*. 2 bytes a block, touched lazily.
 #[derive(Debug)]
 pub struct FlashArray {
     programmed_pages: By<Block, Vec<u16>>,
@@ -80,7 +77,7 @@ impl FlashArray {
         Err(NandRule::ReadUnprogrammed { place: geometry.describe(ppn) })
     }
 
-    /// Erases the block with the given [`Geometry::block_index`].
+    /// Erases a block by its [`Geometry::block_index`].
     #[inline]
     pub fn erase(&mut self, block_index: Block) {
         self.programmed_pages[block_index] = 0;

@@ -1,14 +1,11 @@
-//! The levels of a flash array and the packed address of a page.
-
 use thiserror::Error;
 
 use crate::ids::{Block, Channel, Chip, NO_PPN, Plane, Ppn};
 
 /// A flash array from channels down to pages, with the address arithmetic of its [`Ppn`]s.
 ///
-/// Chips are numbered across the channels (chip 0 of every channel, then chip 1, ...), so
-/// that neighbouring chips do not share a bus; the dies and planes of one chip are
-/// neighbours.
+/// Chips are numbered across the channels (chip 0 of every channel, then chip 1, ...), so that neighbours do not share
+/// a bus; the dies and planes of one chip are neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
     /// Channels (buses) of the device.
@@ -31,8 +28,7 @@ pub struct Geometry {
     pub sense_pages: u32,
     page_bits: u32,
     plane_bits: u32,
-    /// Masks of the lowest `plane_bits` and `page_bits` bits. Kept because addresses are taken apart dozens of times
-    /// for a page operation.
+    /// Masks of the lowest `plane_bits` and `page_bits` bits, because a page operation takes dozens of addresses apart.
     plane_mask: u32,
     page_mask: u32,
 }

@@ -1,8 +1,5 @@
-//! The properties and rules of flash: geometry, addresses, page and block rules, timing numbers.
-//!
-//! This crate knows nothing of logical pages, requests or time. It has the structure of an array
-//! ([`Geometry`]), the times of its operations ([`Timing`]), and the rules for their order in a
-//! block ([`FlashArray`]).
+//! The properties and rules of flash: addresses ([`Geometry`]), times ([`Timing`]), and the order of operations in a
+//! block ([`FlashArray`]). It knows nothing of logical pages, requests or time.
 
 mod array;
 mod device;

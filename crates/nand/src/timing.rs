@@ -1,5 +1,3 @@
-//! How long flash operations and bus transfers take, in integer nanoseconds.
-
 /// Durations of a device's operations, computed once from its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timing {
@@ -18,7 +16,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// tR of a flash page, given by its number in its block: its type is that number modulo the number of types.
+    /// A flash page's type is its number in its block modulo the number of types.
     #[inline]
     pub fn read_ns_of(&self, flash_page: u32) -> u64 {
         match self.read_types_ns.len() {

@@ -86,7 +86,6 @@ fn range(schema: &Value) -> Option<String> {
     }
 }
 
-/// A bound without the `.0` that JSON may give whole numbers.
 fn number(bound: &Value) -> String {
     match bound.as_f64() {
         Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole:.0}"),

@@ -1,5 +1,3 @@
-//! Every dotted key of a configuration.
-
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -46,8 +44,7 @@ impl Keys {
         self.known.get(key).map(accepts).filter(|text| !text.is_empty())
     }
 
-    /// The value of a text for a key: TOML or a bare word, for example `0.05` or `greedy`; for a
-    /// list also the text of its brackets, or a single value.
+    /// TOML or a bare word, for example `0.05` or `greedy`; for a list its text in brackets, or a single value.
     pub fn value(&self, key: &str, text: &str) -> Value {
         let value = bare_or_toml(text);
         if value.is_array() || !self.known.get(key).is_some_and(is_list) {

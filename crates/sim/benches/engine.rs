@@ -1,14 +1,11 @@
-//! Page operations per second of whole systems, each beside a bare event loop: the same device, engine and settings
-//! of the engine without a controller and without metrics.
+//! Page operations per second of whole systems, each beside a bare event loop without controller and metrics.
 //!
-//! `cargo bench -p flashtwin-sim --bench engine [-- --rounds N] [--times N] [--only NAME]`. A system and its bare loop
-//! run in turns, `--times` of each; the shortest of each counts. `--write FILE` writes the trace as Parquet and says how
-//! many seconds its periods have.
+//! `cargo bench -p flashtwin-sim --bench engine [-- --rounds N] [--times N] [--only NAME]`. System and loop run in
+//! turns, `--times` each; the shortest counts. `--write FILE` writes the trace as Parquet and prints its period.
 //!
-//! The workload: 4 KB requests, 70 % writes, Poisson arrivals of mean 30 us, 80 % of accesses
-//! on 20 % of a 4 GB footprint, 1 M requests replayed several times over, each system on the
-//! device of its preset (64 chips, RR-SSD paper, Table II; 16 chips, DS-FTL paper, Table 2). Contents: as many as half the footprint has pages,
-//! equally skewed.
+//! The workload: 4 KB requests, 70 % writes, Poisson arrivals of mean 30 us, 80 % of accesses on 20 % of a 4 GB
+//! footprint, 1 M requests replayed several times over, on the preset's device (64 chips, RR-SSD paper, Table II; 16
+//! chips, DS-FTL paper, Table 2). Contents: as many as half the footprint has pages, equally skewed.
 
 #![allow(clippy::print_stdout, missing_docs)]
 
@@ -92,8 +89,7 @@ impl Controller for NoController {
 struct NoMetrics;
 impl Observer for NoMetrics {}
 
-/// Seconds of the engine alone for the same page operations: every write programs a page, every
-/// read reads one, and there are no lookups, moves or comparisons.
+/// Every write programs a page, every read reads one: no lookups, moves or comparisons.
 fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std::error::Error>> {
     let geometry = &resolved.device.geometry;
     let mut flash = FlashArray::new(geometry);
@@ -117,8 +113,7 @@ fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std:
     Ok(begin.seconds())
 }
 
-/// Processor time of this thread in seconds, so that a busy machine disturbs less; the wall clock
-/// if the system does not provide it.
+/// Processor time of this thread, so that a busy machine disturbs less; else the wall clock.
 struct Clock {
     wall: Instant,
     processor_ns: Option<u64>,
@@ -141,7 +136,6 @@ impl Clock {
     }
 }
 
-/// Resident bytes of this process.
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = status.split_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0);
@@ -153,7 +147,6 @@ fn argument(name: &str) -> Option<String> {
     arguments.nth(1)
 }
 
-/// Reads, programs and erases of the flash, for any cause.
 fn flash_operations(summary: &serde_json::Value) -> f64 {
     let reads: f64 = summary["flash_reads"]
         .as_object()
@@ -162,7 +155,6 @@ fn flash_operations(summary: &serde_json::Value) -> f64 {
     reads + of(&summary["pages_programmed"]) + of(&summary["erases"]["total"])
 }
 
-/// Cost of a replay of one system.
 struct Cost {
     seconds: f64,
     bare_seconds: f64,
@@ -170,8 +162,7 @@ struct Cost {
     summary: serde_json::Value,
 }
 
-/// A shared machine is faster at one moment than at the next, and never faster than it is: the bare loop and the
-/// system run in turns, and the shortest time of each is the one least disturbed.
+/// A shared machine is never faster than it is, so the shortest time of each is the one least disturbed.
 fn measure(trace: &PageTrace, resolved: &Resolved, times: usize) -> Result<Cost, Box<dyn std::error::Error>> {
     let mut cost = Cost {
         seconds: f64::INFINITY,

@@ -1,5 +1,4 @@
-//! Aged drives kept in files, so that a second run does not age one again. Results are the same with and without the
-//! file. A file that cannot be used is reported, and the drive is aged anew.
+//! Aged drives kept in files. Results are the same without; a file that cannot be used is reported and made anew.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -39,8 +38,8 @@ pub struct AgedDrives {
 }
 
 impl AgedDrives {
-    /// Drives in `folder`, which is made if need be, by a `core` known by this text. A drive is kept that took `least`
-    /// or longer; those used longest ago go where all together take more than `most_bytes`.
+    /// `folder` is made if need be; `core` is the text that names the core. Drives are kept that took `least` or
+    /// longer; those used longest ago go where all together take more than `most_bytes`.
     pub fn new(folder: PathBuf, core: String, least: Duration, most_bytes: u64) -> Self {
         Self { folder, core, least, most_bytes, notes: Mutex::default() }
     }

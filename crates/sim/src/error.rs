@@ -1,5 +1,3 @@
-//! Errors of a run, in words for the person who can repair the cause.
-
 use flashtwin_ftl::FtlError;
 use flashtwin_nand::NandRule;
 use flashtwin_settings::SettingError;

@@ -2,12 +2,9 @@
 
 const NEVER: u64 = u64::MAX;
 
-/// Due time of each unit's pending completion, and the first of them: a tournament of all units in
-/// which the earlier one wins, and of equals the one with the lower number. For example, of units 2
-/// and 5 with equal times unit 2 goes first. The order never depends on the order of calls.
-///
-/// A change takes one comparison for each level of the tree, independent of the times: there are no
-/// unpredictable branches, as there are in a heap.
+/// Due time of each unit's pending completion, and the first of them: a tournament in which the earlier time wins, and
+/// of equals the lower number, so the order never depends on that of calls. A change takes one comparison a level and
+/// no unpredictable branches, as a heap would.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     times: Vec<u64>,

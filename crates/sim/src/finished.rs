@@ -1,5 +1,3 @@
-//! State of a finished run for its results: a row for each period, and the state at the end.
-
 use flashtwin_bits::By;
 use flashtwin_ftl::{Counters, Ftl, PlaneContents, PlaneWrites};
 use flashtwin_nand::Plane;

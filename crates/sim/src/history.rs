@@ -1,7 +1,7 @@
 //! The history of a drive before the trace: steps that write the pages of the trace's footprint.
 //!
-//! The state before decides: on one drive the same skewed writes amplify by 2.6 after an erase and by 3.4 after the drive
-//! was filled in order (Haas et al., SSD-iq, PVLDB 18(11), 2025).
+//! The state before decides: the same skewed writes amplify by 2.6 after an erase and by 3.4 after the drive was filled
+//! in order (Haas et al., SSD-iq, PVLDB 18(11), 2025).
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,8 +45,7 @@ impl History {
         self.0.is_empty()
     }
 
-    /// Page numbers in the order in which they are written. Each page comes at least once before it comes again: a
-    /// history that begins otherwise fills the drive in order first.
+    /// Page numbers in order. A history that does not begin with all pages fills the drive in order first.
     pub(crate) fn writes(&self, pages: u32, seed: u64) -> impl Iterator<Item = u32> + use<> {
         let mut rng = Rng::stream(seed, "history");
         let fills = matches!(self.0.first(), Some(Step::InOrder | Step::Shuffled));

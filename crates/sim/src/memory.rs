@@ -1,8 +1,7 @@
 //! How much memory a replay takes, known before it is paid for.
 //!
-//! Tables of physical pages and blocks are as long as the device; their untouched parts take
-//! address space and no memory. Tables of logical pages and contents are as long as the trace makes
-//! them and are touched all over.
+//! Tables of physical pages and blocks are as long as the device; untouched parts take only address space. Those of
+//! logical pages and contents are as long as the trace makes them and are touched all over.
 
 use flashtwin_bits::{MemoryLimits, memory_limits};
 use flashtwin_ftl::{Ftl, FtlConfig};
@@ -20,8 +19,7 @@ pub struct TableBytes {
     pub touched_bytes: u64,
 }
 
-/// The tables of a controller and its engine on a device, for `footprint` logical pages and
-/// `contents` contents.
+/// Tables of controller and engine for `footprint` logical pages and `contents` contents.
 pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
     let (controller, trace) = Ftl::table_bytes(config, geometry, footprint, contents);
     // The engine's write pointer of each block.

@@ -10,8 +10,7 @@ use crate::resolve::Resolved;
 
 /// A drive to which pages are written one after the other, as fast as the controller decides.
 ///
-/// The controller and its collection are those of a replay; only the clock is missing, and with it everything that
-/// happens in idle time. Pages have no contents.
+/// The controller is a replay's; only the clock and the work in idle time are missing. Pages have no contents.
 pub struct Overwriting {
     ftl: Ftl,
     flash: FlashArray,

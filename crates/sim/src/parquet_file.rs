@@ -1,5 +1,3 @@
-//! Tables as Parquet files.
-
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -112,7 +110,6 @@ fn write_cells<T: stored::DataType, W: Write + Send>(
     column.close()
 }
 
-/// Reads a table that [`TableWriter`] wrote.
 pub(crate) fn read_table(from: impl ChunkReader + 'static) -> std::result::Result<RecordBatch, String> {
     let text = |error: ParquetError| error.to_string();
     let file = SerializedFileReader::new(from).map_err(text)?;
@@ -170,7 +167,6 @@ pub(crate) struct PartFile(pub(crate) PathBuf);
 
 impl Drop for PartFile {
     fn drop(&mut self) {
-        // A finished file has been moved away; any other is of no use.
         std::fs::remove_file(&self.0).unwrap_or_default();
     }
 }

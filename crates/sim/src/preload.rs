@@ -52,8 +52,7 @@ impl<'a> Unknown<'a> {
         }))
     }
 
-    /// The content of a random page operation of the trace. Operations without one are skipped, unless there are hardly
-    /// any others.
+    /// Operations without a content are skipped, unless there are hardly any others.
     fn draw(&mut self) -> Result<Option<u32>, SimError> {
         // Without any content, all draws would be in vain.
         let trace = self.source.outline();
@@ -181,8 +180,7 @@ impl<'a> Loader<'a> {
 
     fn carry_out(&mut self, host: Option<Ppn>) -> Result<(), SimError> {
         let geometry = &self.resolved.device.geometry;
-        // The host's page is programmed as soon as its block can take it: behind the operations that made room, before
-        // the collection that its write set off.
+        // The host's page goes behind operations that made room, and before the collection that its write set off.
         let mut host = host;
         let mut place_host = |flash: &mut FlashArray| match host {
             Some(ppn) if flash.is_next(geometry, ppn) => {
@@ -236,8 +234,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Overwrites the `filled` pages in random order until write amplification has settled: two windows in a row, each
-    /// as long as the device has pages, within 1 % of each other.
+    /// Until write amplification has settled: two windows as long as the device has pages, within 1 % of each other.
     fn age(
         &mut self,
         trace: &Outline,
@@ -307,7 +304,6 @@ mod tests {
         assert_eq!(own, [5, 6, 7, 8]);
     }
 
-    /// Operations without a content are skipped.
     #[test]
     fn contents_are_drawn_in_proportion_to_the_trace() {
         let drawn = given(&trace(&[2, NO_CONTENT, 4, NO_CONTENT, 4, 4]), PreloadContents::Trace, 4000);

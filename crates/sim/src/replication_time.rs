@@ -7,8 +7,7 @@ use flashtwin_nand::NandDevice;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PhaseTime {
     pub(crate) serial_ns: u64,
-    /// The work of the busiest die or channel. No order of the copies is faster, and with many copies one comes close
-    /// to it.
+    /// The work of the busiest die or channel, because no order is faster, and with many copies one comes close.
     pub(crate) parallel_ns: u64,
 }
 

@@ -1,5 +1,3 @@
-//! Temperature of each page over the whole trace, for partitions known beforehand.
-
 use flashtwin_analysis::Frequencies;
 use flashtwin_trace::{Op, PageSource, TraceError};
 

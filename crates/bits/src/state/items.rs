@@ -1,5 +1,3 @@
-//! The states of numbers and of types with a fixed number of parts.
-
 use std::io;
 use std::slice;
 

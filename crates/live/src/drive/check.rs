@@ -1,5 +1,3 @@
-//! A drive's properties, and the check of its integrity.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +17,6 @@ use crate::store::{DriveError, FileMedium, Medium, System, VERSION};
 
 const MOST_LISTED: usize = 100;
 
-/// Properties of a drive, read without opening it.
 #[derive(Debug, Clone)]
 pub struct DriveInfo {
     pub version: u32,
@@ -30,17 +27,13 @@ pub struct DriveInfo {
     /// Bytes that are read at most to open it: a checkpoint and both copies of both halves of the log.
     pub most_recovery_bytes: u64,
     pub epoch: u64,
-    /// Pages programmed before the last checkpoint.
     pub pages_programmed: u64,
 }
 
-/// Results of a check.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct CheckReport {
     pub mapped_pages: u64,
-    /// Flash pages read and compared with their digests.
     pub pages_read: u64,
-    /// Pages whose spare bytes were compared with the tables.
     pub spares_compared: u64,
     pub log_batches: u64,
     /// The first [`MOST_LISTED`].
@@ -53,7 +46,6 @@ pub struct CheckReport {
     pub retired_blocks: u64,
 }
 
-/// A run of bytes of a drive that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unreadable {
     pub offset_bytes: u64,
@@ -74,12 +66,10 @@ fn in_file(path: &Path) -> Result<FileMedium, DriveError> {
 }
 
 impl Drive {
-    /// Reads a drive's properties.
     pub fn info(path: &Path) -> Result<DriveInfo, DriveError> {
         Self::info_on(&in_file(path)?)
     }
 
-    /// [`Drive::info`] on any medium.
     pub fn info_on(medium: &dyn Medium) -> Result<DriveInfo, DriveError> {
         let (Superblock { uuid, system, layout }, _) = Superblock::read(medium)?;
         let headers = [Header::read(medium, &uuid, &layout, 0)?, Header::read(medium, &uuid, &layout, 1)?];
@@ -96,13 +86,11 @@ impl Drive {
         })
     }
 
-    /// Compares a drive's tables with one another and with the spare bytes of its pages; with `all_pages`, every page
-    /// with its digest. Writes nothing. Fails only if the drive cannot be opened at all.
+    /// Compares tables and spare bytes; with `all_pages`, also pages with their digests. Writes nothing.
     pub fn check(path: &Path, all_pages: bool) -> Result<CheckReport, DriveError> {
         Self::check_on(Arc::new(in_file(path)?), all_pages)
     }
 
-    /// [`Drive::check`] on any medium.
     pub fn check_on(medium: Arc<dyn Medium>, all_pages: bool) -> Result<CheckReport, DriveError> {
         let (superblock, damaged) = Superblock::read(&*medium)?;
         let options = DriveOptions { read_only: true, ..DriveOptions::default() };

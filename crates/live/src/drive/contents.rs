@@ -1,8 +1,7 @@
 //! Contents of logical pages: digests as dense numbers, by which the controller knows contents.
 //!
-//! A number whose content no logical page holds keeps its digest until another content needs the number, so that a
-//! content that comes back is recognised. The one that died first is reused first. Memory: 12 bytes a logical page,
-//! 28 a content, and up to 9 for its entry in the digest index.
+//! A content that no logical page holds keeps its number until another needs it, so that it is known if it returns.
+//! The one that died first goes first. Memory: 12 bytes a logical page, 28 a content, up to 9 for its index entry.
 
 use std::collections::VecDeque;
 
@@ -141,7 +140,6 @@ impl Contents {
         }
     }
 
-    /// Keeps the list of the dead from growing each time one comes back.
     fn forget_revived(&mut self) {
         if self.dead.len() <= 2 * self.digests.len() + 64 {
             return;

@@ -1,5 +1,3 @@
-//! The drive as a row of bytes.
-
 use std::io;
 
 use flashtwin_ftl::Lpn;
@@ -10,7 +8,6 @@ use super::host::PageWrite;
 use crate::export::{Caller, Export, Extent, Look, Writing};
 use crate::locks::lock;
 
-/// Pages of a request that are written or trimmed before others get a turn.
 const TURN_PAGES: usize = 64;
 /// Pages that are looked at for one answer about extents.
 const EXTENT_PAGES: usize = 1 << 16;
@@ -20,7 +17,6 @@ struct Part {
     lpn: u32,
     from: usize,
     to: usize,
-    /// Where in the request they are.
     at: usize,
 }
 

@@ -1,5 +1,3 @@
-//! Page operations of the host.
-
 use flashtwin_ftl::Controller;
 use std::io;
 
@@ -41,7 +39,6 @@ impl Core {
         place
     }
 
-    /// The old data of a partly written page.
     pub(crate) fn read_before_write(&mut self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
         self.may_write()?;
         let loads = LoadView::new(&self.loads, &self.loads);
@@ -77,7 +74,6 @@ impl Core {
         Ok(names)
     }
 
-    /// Returns whether the content was found on flash.
     fn write_page(
         &mut self,
         page: &PageWrite<'_>,
@@ -117,9 +113,8 @@ impl Core {
         Ok(outcome.program.is_none())
     }
 
-    /// The content of a page: that of its digest if all bytes are equal to those on flash, else one of its own, and
-    /// so where these cannot be read any more. That has a digest of its own as well, whose second half is a number:
-    /// no page is found equal to it by its digest, now or after a start.
+    /// The content with this digest if all bytes on flash are equal. If not, or if these cannot be read, a content of
+    /// its own with a digest that ends in a number, so that no other page ever matches it.
     fn told_apart(&mut self, page: &PageWrite<'_>, named: Named) -> io::Result<(Content, Digest)> {
         let same = (named.content, page.digest);
         let Some(contents) = &mut self.contents else { return Ok(same) };

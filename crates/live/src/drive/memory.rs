@@ -27,7 +27,6 @@ pub(crate) fn tables(system: &System, geometry: &Geometry, logical_pages: u32) -
     TableBytes { empty, full }
 }
 
-/// Refuses a drive whose tables would not fit once it is full.
 pub(crate) fn may_be_made(system: &System, geometry: &Geometry, pages: u32) -> Result<(), DriveError> {
     refuse(tables(system, geometry, pages).full, memory_limits(), |needed, left| {
         let size = u64::from(pages) * u64::from(geometry.page_bytes);
@@ -38,7 +37,6 @@ pub(crate) fn may_be_made(system: &System, geometry: &Geometry, pages: u32) -> R
     })
 }
 
-/// Refuses a drive whose tables would not fit when it is opened.
 pub(crate) fn may_be_opened(system: &System, geometry: &Geometry, pages: u32) -> Result<(), DriveError> {
     let machine = "use a machine with more";
     refuse(tables(system, geometry, pages).empty, memory_limits(), |needed, left| {

@@ -1,12 +1,10 @@
 //! A drive: the simulator's controller over a medium that stores its decisions.
 //!
-//! The drive uses the same controller as the event engine, without simulated time: each ordered
-//! operation is carried out at once, in order, and background work directly behind the operation
-//! that caused it. No policy is implemented twice.
+//! The controller is the event engine's, without simulated time: each operation is carried out at once, in order,
+//! and background work directly behind the operation that caused it.
 //!
-//! One lock guards all changes. Pages are hashed before the lock is taken. Page reads and the wait
-//! of a flush happen after it is released: a page that moved during its read has the wrong digest
-//! and is read again.
+//! One lock guards all changes. Pages are hashed before it is taken. Reads and the wait of a flush happen after it is
+//! released: a page that moved during its read has the wrong digest and is read again.
 //!
 //! On-medium format and guarantees: [`crate::store`].
 
@@ -121,7 +119,6 @@ pub struct DriveStats {
     pub controller: Counters,
     pub store: StoreCounts,
     pub mapped_pages: u64,
-    /// Copies included.
     pub pages_in_use: u64,
     /// Of these, copies made on purpose.
     pub replica_pages: u64,
@@ -193,7 +190,6 @@ impl Drive {
         })
     }
 
-    /// [`Drive::open`] on any medium.
     pub fn open_on(medium: Arc<dyn Medium>, options: &DriveOptions) -> Result<Self, DriveError> {
         let began = std::time::Instant::now();
         let (superblock, damaged) = Superblock::read(&*medium)?;
@@ -281,7 +277,6 @@ impl Drive {
         self.core().end_period()
     }
 
-    /// Mapped logical pages with the digests of their contents (zeroes for a system that ignores contents).
     pub(crate) fn held(&self) -> Vec<(u32, [u8; 16])> {
         let core = self.core();
         let digest = |lpn| {

@@ -1,5 +1,3 @@
-//! How a drive is made and opened.
-
 use flashtwin_ftl::{FtlConfig, PartitionPolicy};
 use flashtwin_sim::Resolved;
 
@@ -12,7 +10,6 @@ pub struct CreateOptions {
     pub sets: Vec<(String, String)>,
     /// Spare flash beyond the logical pages, as a share of them; `None`: 0.07.
     pub spare_share: Option<f64>,
-    /// `None`: as many as the records of all pages of the device take.
     pub log_bytes: Option<u64>,
     /// `None`: drawn at random. Two drives with the same id on one medium may take each other's data for their own.
     pub uuid: Option<[u8; 16]>,

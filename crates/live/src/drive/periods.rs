@@ -18,14 +18,12 @@ struct Shared {
     look: Condvar,
 }
 
-/// Ends periods until it is dropped.
 pub struct Periods {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Periods {
-    /// Calls `end` as each period ends, until it fails.
     pub fn start(
         length: Duration,
         end: impl FnMut() -> std::io::Result<()> + Send + 'static,

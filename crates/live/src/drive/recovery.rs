@@ -24,7 +24,6 @@ const SPARE_CONTENTS: u32 = 1024;
 pub(crate) struct Recovered {
     pub(crate) core: Core,
     pub(crate) superblock: Superblock,
-    /// Why it is to be read only.
     pub(crate) doubt: Option<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) batches: u64,

@@ -1,5 +1,3 @@
-//! Compares an existing drive with the requested one.
-
 use std::path::Path;
 
 use super::{CreateOptions, Drive, Plan};

@@ -86,7 +86,6 @@ impl CheckReport {
 }
 
 impl Drive {
-    /// Properties and state of the drive, and its counters since it was opened.
     pub fn json(&self) -> Value {
         let mut value = self.stats().json();
         let (batches, time) = self.recovery();

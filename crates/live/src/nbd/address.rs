@@ -10,7 +10,6 @@ const PORT: u16 = 10809;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     Unix(PathBuf),
-    /// An IPv6 address has no brackets.
     Tcp {
         host: String,
         /// 0 lets the system choose when listening.
@@ -19,7 +18,6 @@ pub enum Address {
 }
 
 impl Address {
-    /// Reads `HOST:PORT` or `[HOST]:PORT`.
     pub fn tcp(text: &str) -> io::Result<Address> {
         let wrong = || invalid(format!("'{text}' is not an address; write it like 127.0.0.1:10809"));
         let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
@@ -54,7 +52,6 @@ impl fmt::Display for Address {
     }
 }
 
-/// An export of a server, such as `nbd://HOST[:PORT]/NAME` or `nbd+unix:///NAME?socket=PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uri {
     pub address: Address,

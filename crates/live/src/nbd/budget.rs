@@ -1,7 +1,6 @@
 //! Memory that the requests of all connections share.
 //!
-//! Requests that fit into their thread's own memory need none of it. So a client that holds much memory and stalls
-//! delays only requests that need much as well.
+//! Requests that fit into their thread's own memory need none of it, so a stalled client delays only large requests.
 
 use crate::locks::{lock, unpoisoned};
 use std::collections::BTreeSet;
@@ -30,7 +29,6 @@ pub(crate) struct Budget<'a> {
     held_bytes: Mutex<usize>,
 }
 
-/// Goes back to the pool when dropped.
 pub(crate) struct Lent<'a> {
     budget: &'a Budget<'a>,
     bytes: usize,

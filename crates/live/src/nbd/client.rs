@@ -1,7 +1,6 @@
 //! Another server's export, so that it can be served or recorded on the way.
 //!
-//! Callers write their requests to one connection, and a thread reads the replies. Once the connection fails, all
-//! requests fail, because unflushed writes may be lost and a new connection would hide it.
+//! Once the connection fails, all requests fail, because unflushed writes may be lost and a new one would hide it.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -106,7 +105,6 @@ impl NbdExport {
         sent
     }
 
-    /// In pieces that the server accepts.
     fn change(&self, command: u16, offset: u64, length: u64, how: Writing) -> io::Result<()> {
         let mut flags = if how.durable && self.can(can::FUA) { flag::FUA } else { 0 };
         if command == command::WRITE_ZEROES {
@@ -122,7 +120,6 @@ impl NbdExport {
         self.settle(how)
     }
 
-    /// Flushes if the server has no FUA.
     fn settle(&self, how: Writing) -> io::Result<()> {
         if how.durable && !self.can(can::FUA) { self.flush() } else { Ok(()) }
     }

@@ -8,9 +8,7 @@ use super::socket::Stream;
 use super::tls::Secure;
 use super::wire::{self, Numbers, answer, can, info, option};
 
-/// Bytes of an option that are read; a client that brings more is sent away.
 const OPTION_BYTES_MAX: u32 = 64 * 1024;
-/// Options that a client may bring.
 const OPTIONS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,8 +52,7 @@ impl Write for Timed<'_> {
     }
 }
 
-/// Negotiates until the client has chosen the export; `None` if it went away. An encrypted stream replaces the plain
-/// one. Fails if the client breaks the protocol, or takes too long in all.
+/// `None` if the client left. An encrypted stream replaces the plain one. Fails on a breach of protocol or a timeout.
 pub(crate) fn negotiate(stream: &Stream, offer: &Offer<'_>) -> io::Result<Option<(Agreed, Option<Secure>)>> {
     let mut talk = Talk {
         stream: Timed { stream, secure: None, deadline: Instant::now() + offer.options.handshake },
@@ -155,7 +152,6 @@ impl Talk<'_> {
         Ok(Next::Option)
     }
 
-    /// The empty name is that of the default, which is the only one.
     fn is_ours(&self, name: &str) -> bool {
         name.is_empty() || name == self.offer.options.name
     }

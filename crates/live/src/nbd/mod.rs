@@ -1,5 +1,4 @@
-//! A server of an [`Export`](crate::Export) for clients of the NBD protocol (doc/proto.md of the NBD project), and a
-//! client of other servers.
+//! A server of an [`Export`](crate::Export) by the NBD protocol (doc/proto.md of the NBD project), and a client.
 //!
 //! Supported: fixed newstyle with `INFO`, `GO`, `LIST`, `ABORT`, `EXPORT_NAME`, structured replies and the metadata
 //! context `base:allocation`; reads, writes, flushes, trims, zeroes and block status, with forced unit access; TLS in

@@ -1,5 +1,3 @@
-//! How a server serves, and its export as it is offered to a client.
-
 use std::time::Duration;
 
 use super::tls::Tls;
@@ -9,20 +7,16 @@ use crate::export::Export;
 pub struct ServerOptions {
     /// The empty name, which asks for the default, is accepted as well.
     pub name: String,
-    /// For people.
     pub description: String,
     pub read_only: bool,
     /// With it, clients must speak TLS. If they prove themselves as well, they may come from other machines.
     pub tls: Option<Tls>,
-    /// More are sent away.
     pub connections_max: usize,
     pub handshake: Duration,
-    /// Requests of a connection at a time: a thread each.
     pub requests_max: usize,
     pub request_bytes_max: u32,
     /// Bytes of large reads and writes of a connection at a time.
     pub in_flight_bytes_max: usize,
-    /// Of all connections together.
     pub memory_bytes_max: usize,
     /// How long begun requests may take when the server ends.
     pub farewell: Duration,

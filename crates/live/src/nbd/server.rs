@@ -49,7 +49,6 @@ impl Shared {
         self.wait_while(patience, |connected| !connected.is_empty()).is_empty()
     }
 
-    /// Waits for connections to end, as long as `waits` holds and for as long as `patience`.
     fn wait_while(
         &self,
         patience: Duration,
@@ -66,9 +65,7 @@ impl Shared {
 pub struct Server {
     shared: Arc<Shared>,
     address: Address,
-    /// A byte, or its closing, wakes the thread that accepts connections.
     waker: Option<UnixStream>,
-    /// The thread that accepts connections; returns the connection threads that may still run.
     acceptor: Option<JoinHandle<Vec<JoinHandle<()>>>>,
 }
 
@@ -141,9 +138,9 @@ impl Drop for Server {
     }
 }
 
-/// How long a new client waits for the place of one that has left.
+/// Wait of a new client for the place of one that has left.
 const A_MOMENT_TO_LEAVE: Duration = Duration::from_millis(500);
-/// How long to leave the system alone when it has no descriptors left.
+/// Pause when the system has no descriptors left.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
 fn accept(shared: &Arc<Shared>, listener: &Listener, woken: &UnixStream) -> Vec<JoinHandle<()>> {
@@ -180,7 +177,6 @@ fn accept(shared: &Arc<Shared>, listener: &Listener, woken: &UnixStream) -> Vec<
     threads
 }
 
-/// Takes a connection off the list, also when its thread panicked.
 struct Gone {
     shared: Arc<Shared>,
     number: u64,

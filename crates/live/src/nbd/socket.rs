@@ -17,7 +17,6 @@ pub(crate) enum Stream {
     Tcp(TcpStream),
 }
 
-/// Calls a method that both kinds have.
 macro_rules! either {
     ($stream:expr, $inner:ident => $call:expr) => {
         match $stream {
@@ -100,8 +99,7 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// A Unix socket is its owner's alone from the first moment on. Of TCP only loopback addresses are taken unless
-    /// clients are known by their certificates (`far`).
+    /// A Unix socket is private from the first moment. TCP is loopback only unless clients have certificates (`far`).
     pub(crate) fn bind(address: &Address, far: bool) -> io::Result<Listener> {
         let told = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
         match address {
@@ -123,7 +121,6 @@ impl Listener {
         }
     }
 
-    /// With the port that the system chose if none was given.
     pub(crate) fn address(&self) -> io::Result<Address> {
         Ok(match self {
             Listener::Unix(_, path) => Address::Unix(path.clone()),
@@ -167,8 +164,7 @@ impl Drop for Listener {
 /// The system's limit, less the end.
 const PATH_BYTES_MAX: usize = 107;
 
-/// Binds a socket that no other user can connect to, not even for a moment: it is made in a private
-/// folder and moved to its name from there.
+/// Makes the socket in a private folder and moves it, so that no other user can connect even for a moment.
 fn bind_private(path: &Path) -> io::Result<Listener> {
     // The socket must be found even if the working folder changes later.
     let path = &std::path::absolute(path)?;

@@ -21,7 +21,6 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use super::socket::Stream;
 
 const TURN_BYTES: usize = 64 * 1024;
-/// How long a client may take to take its last replies once nothing more is to come.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// As nbdkit, QEMU and libnbd name them.
@@ -73,8 +72,7 @@ impl Tls {
         self.knows_clients
     }
 
-    /// Speaks TLS with a client whose request for it was granted. Bytes that the client sent ahead of the answer are
-    /// read as TLS and fail there, so that no plain text can precede the encrypted stream.
+    /// Bytes sent ahead of the answer are read as TLS and fail, so that no plain text precedes the encrypted stream.
     pub(crate) fn upgrade<T: Read + Write>(&self, timed: &mut T, wire: &Stream) -> io::Result<Secure> {
         let mut session = ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
         while session.is_handshaking() {
@@ -103,7 +101,6 @@ fn unread(file: &Path, what: &str, error: &dyn fmt::Display) -> io::Error {
     io::Error::other(format!("{}: {what} in PEM was expected ({error})", file.display()))
 }
 
-/// The plain end of an encrypted connection, and the thread behind it.
 pub(crate) struct Secure {
     stream: Stream,
     pump: Option<JoinHandle<()>>,
@@ -239,7 +236,6 @@ fn events(reads: bool, writes: bool) -> i16 {
     (if reads { libc::POLLIN } else { 0 }) | (if writes { libc::POLLOUT } else { 0 })
 }
 
-/// Waits until one end is ready for a wanted event, or the time is over.
 fn wait(wire: &Stream, inner: &UnixStream, wanted: Events, patience: Option<Duration>) -> io::Result<Events> {
     // An end of which nothing is wanted is left out: it would be reported again and again once it is closed.
     let place = |fd, events| libc::pollfd { fd: if events == 0 { -1 } else { fd }, events, revents: 0 };

@@ -1,11 +1,10 @@
 //! The transmission phase: requests in, replies out, in order of completion.
 //!
-//! Threads take turns at reading. The thread that has read a request releases the input and carries the request out
-//! itself, so that no request changes hands. If all threads are busy the connection gets another, up to a limit, so
-//! that one always listens.
+//! Threads take turns at reading. A thread releases the input when it has read a request, and carries the request out
+//! itself. If all are busy the connection gets another, up to a limit, so that one always listens.
 //!
-//! A thread keeps some memory from request to request. A larger request borrows from the pool of all connections
-//! before its payload is read. When the client has left, begun work ends soon and no more is begun.
+//! A thread keeps some memory from request to request. A larger request borrows from the shared pool before its
+//! payload is read. When the client has left, begun work ends soon and no more is begun.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -24,7 +23,6 @@ use crate::export::{Caller, Extent, Writing};
 use crate::figures::{Counters, Operation};
 use crate::locks::lock;
 
-/// Bytes read ahead on a connection.
 const INPUT_BYTES: usize = 64 * 1024;
 /// Memory that the threads of a connection keep between requests.
 const KEPT_BYTES: usize = 4 << 20;
@@ -63,7 +61,6 @@ struct Connection<'a> {
     stream: &'a Stream,
     terms: &'a Terms<'a>,
     input: Mutex<Input>,
-    /// Held while a reply is written.
     output: Mutex<()>,
     budget: Budget<'a>,
     kept_bytes: usize,
@@ -320,7 +317,6 @@ impl Connection<'_> {
         }
     }
 
-    /// Replies to a read in one piece, as a client that sets "don't fragment" requires.
     fn reply_bytes(&self, request: &Request, memory: &mut Memory) -> io::Result<()> {
         let end = HEAD_BYTES + request.length as usize;
         let start = if self.terms.agreed.structured {

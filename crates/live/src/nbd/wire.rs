@@ -2,9 +2,7 @@
 
 use std::io;
 
-/// The server's first bytes.
 pub(crate) const GREETING: u64 = 0x4e42_444d_4147_4943; // NBDMAGIC
-/// Precedes each option, and follows the greeting.
 pub(crate) const OPTION: u64 = 0x4948_4156_454f_5054; // IHAVEOPT
 pub(crate) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
 pub(crate) const REQUEST: u32 = 0x2560_9513;
@@ -33,7 +31,6 @@ pub(crate) mod answer {
     pub(crate) const SERVER: u32 = 2;
     pub(crate) const INFO: u32 = 3;
     pub(crate) const META_CONTEXT: u32 = 4;
-    /// The bit that all errors have.
     pub(crate) const ERROR: u32 = 1 << 31;
     pub(crate) const UNSUPPORTED: u32 = ERROR | 1;
     pub(crate) const INVALID: u32 = ERROR | 3;
@@ -48,7 +45,6 @@ pub(crate) mod info {
     pub(crate) const BLOCK_SIZE: u16 = 3;
 }
 
-/// Transmission flags: the abilities of an export.
 pub(crate) mod can {
     pub(crate) const HAS_FLAGS: u16 = 1;
     pub(crate) const READ_ONLY: u16 = 1 << 1;
@@ -80,7 +76,6 @@ pub(crate) mod flag {
 }
 
 pub(crate) mod chunk {
-    /// Marks the last chunk of a reply.
     pub(crate) const DONE: u16 = 1;
     pub(crate) const NONE: u16 = 0;
     pub(crate) const OFFSET_DATA: u16 = 1;
@@ -131,7 +126,6 @@ pub(crate) fn error_from(number: u32) -> io::Error {
     io::Error::new(kind, format!("the server answered with error {number}"))
 }
 
-/// Parts that are `N` bytes together, one behind the other.
 pub(crate) fn joined<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
     let (mut bytes, mut at) = ([0; N], 0);
     for part in parts {

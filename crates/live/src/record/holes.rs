@@ -11,7 +11,6 @@ const HOLES_MAX: usize = 1 << 14;
 /// A hole that reaches the end is extended to a multiple of this, so that the last page of any size can be a hole.
 const PAGE_BYTES_MAX: u64 = 1 << 20;
 
-/// The holes of volume 0; unknown parts count as data.
 pub(super) fn of(target: &dyn Export) -> Holes {
     let size = target.size_bytes();
     let (mut at, mut runs, mut all) = (0, 0, Holes::default());

@@ -1,8 +1,7 @@
 //! Logs of dm-log-writes, of the kernel's device mapper or of QEMU's `blklogwrites` driver, as recordings.
 //!
-//! A log has writes with their data, in order of completion, and flushes and discards; it has no
-//! times and no reads. Layout (drivers/md/dm-log-writes.c): a superblock of one sector, then for
-//! each entry one sector with its head and, unless it is a discard, its data; all little-endian.
+//! A log has writes with their data, in order of completion, and flushes and discards; no times, no reads. Layout
+//! (drivers/md/dm-log-writes.c): a superblock, then a head and data for each entry, in whole sectors, little-endian.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -25,8 +24,7 @@ const MARK: u64 = 1 << 3;
 /// Longer requests are cut.
 const REQUEST_BYTES_MAX: u64 = 32 << 20;
 
-/// Writes the log `path` as canonical Parquet at `out`, with all times 0; returns the number of requests. On an error,
-/// or when `progress` says to stop ([`io::ErrorKind::Interrupted`]), there is no output.
+/// Writes canonical Parquet with all times 0; returns the number of requests. No output after an error or a stop.
 pub fn import_log_writes(path: &Path, out: &Path, key: &Key, progress: &dyn Progress) -> io::Result<u64> {
     let imported = import(path, out, key, progress);
     if imported.is_err() {

@@ -1,5 +1,4 @@
-//! The key of a recording's digests. A holder of the key can test whether a page has a certain content. Without it
-//! only equality of pages is visible, so the key is never in the trace.
+//! The key of a recording's digests. It is never in the trace, because its holder can test a page for a given content.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -20,7 +19,6 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// Is forgotten with the value.
     pub fn random() -> io::Result<Key> {
         let mut bytes = [0; 32];
         fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -60,7 +58,6 @@ impl Key {
         Some(Key(bytes))
     }
 
-    /// The digest of up to a page: the first 128 bits of keyed BLAKE3.
     pub(crate) fn digest(&self, bytes: &[u8]) -> Digest {
         let hash = blake3::keyed_hash(&self.0, bytes);
         let mut digest = [0; 16];

@@ -1,8 +1,7 @@
 //! Recording: an export that forwards every request to another one and writes a trace of them.
 //!
-//! The data path takes a time, makes the digests (while the bytes are in the processor's cache) and hands a row over.
-//! A thread of its own sorts and writes the rows. If it cannot keep up, requests wait, so that the trace has no gaps.
-//! If it fails, for example on a full disk, requests go on and the recording reports its end.
+//! The data path makes the digests while the bytes are in the processor's cache. A thread sorts and writes rows. If it
+//! cannot keep up, requests wait, so that the trace has no gaps. If it fails, they go on and the recording reports it.
 
 mod holes;
 mod import;
@@ -69,7 +68,6 @@ pub struct Recorder {
     key: Key,
     zero: Digest,
     queue: Arc<Queue>,
-    /// All but `stalled_ns` is the writer's.
     figures: Arc<Mutex<RecordFigures>>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -221,8 +219,7 @@ impl Export for Recorder {
     }
 }
 
-/// Time between writes of rows: short at first, for users who look at a recording they have just begun, then the
-/// allowed loss. Each footer lists all groups, so a long recording must not have many small ones.
+/// Short at first, for users who look at a new recording, then the allowed loss, because each footer lists all groups.
 fn commit_interval(recorded: Duration, loss_max: Duration) -> Duration {
     (recorded / 2).max(FIRST_ROWS).min(loss_max).max(recorded / LOSS_SHARE)
 }

@@ -1,7 +1,6 @@
 //! From the threads that carry requests out to the one that writes rows.
 //!
-//! A request takes a number when it arrives and is handed over when it is done. The writer restores the order of
-//! arrival. Handing over costs a lock and a few words and wakes no thread, because the writer polls.
+//! The writer restores the order of arrival. It polls, so handing a row over costs a lock and wakes no thread.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -45,16 +44,13 @@ pub(crate) struct Queue {
     begun: Instant,
     next: AtomicU64,
     state: Mutex<State>,
-    /// There is room again.
     taken: Condvar,
     /// There is much to take, or all is over.
     look: Condvar,
     bytes_max: usize,
-    /// Added up over requests that waited for room.
     pub(crate) stalled_ns: AtomicU64,
 }
 
-/// A request on its way. Its number is handed over in any case.
 pub(crate) struct Arrived<'a> {
     queue: &'a Queue,
     number: u64,
@@ -118,8 +114,7 @@ impl Queue {
         }
     }
 
-    /// Requests handed over since the last call, after `patience` at most; returns whether there will be more. `into`
-    /// is empty, and its memory is used again.
+    /// Requests handed over since the last call, after `patience` at most; returns whether there will be more.
     pub(crate) fn take(&self, into: &mut Vec<Numbered>, patience: Duration) -> bool {
         let mut state = self.state();
         if !state.ended && state.bytes < self.bytes_max / 2 {

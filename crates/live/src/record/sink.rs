@@ -1,5 +1,3 @@
-//! Output formats of a recording.
-
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -88,7 +88,6 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes the rest and the header. Nothing is durable yet.
     pub(crate) fn finish(mut self, uuid: &[u8; 16], end: &LogEnd) -> io::Result<()> {
         self.write_chunk()?;
         let mut header = Vec::with_capacity(ALIGN as usize);
@@ -113,7 +112,6 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// `None` where no header is whole.
     pub(crate) fn read(
         medium: &dyn Medium,
         uuid: &[u8; 16],

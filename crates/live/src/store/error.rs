@@ -11,7 +11,6 @@ pub enum DriveError {
     Config(String),
     #[error("{place}: {cause}")]
     Medium { place: String, cause: io::Error },
-    /// The medium has no drive, or a damaged one.
     #[error("{place}: {text}")]
     Image { place: String, text: String },
 }

@@ -1,5 +1,4 @@
-//! A medium in memory for tests: it loses power at a step, or chosen calls fail. Sectors of a failed call are drawn
-//! at random.
+//! A medium in memory for tests: it loses power at a step, or chosen calls fail.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,8 +34,7 @@ struct State {
     random: SplitMix64,
 }
 
-/// A medium whose power goes at a step: a write or a sync, counted from 0. The write at which it goes may still reach
-/// each of its sectors; a sync at which it goes does nothing.
+/// Power goes at a step: a write, which may still reach each of its sectors, or a sync, which then does nothing.
 pub struct FaultMedium {
     state: Mutex<State>,
 }
@@ -46,12 +44,10 @@ fn gone() -> io::Error {
 }
 
 impl FaultMedium {
-    /// A medium of `size_bytes` zeroes that never loses power.
     pub fn new(size_bytes: usize) -> Self {
         Self::of(vec![0; size_bytes])
     }
 
-    /// With these bytes, and power for good.
     pub fn of(durable: Vec<u8>) -> Self {
         let state = State {
             durable,
@@ -71,9 +67,8 @@ impl FaultMedium {
         state.cut_at = state.steps.saturating_add(steps);
     }
 
-    /// From now on each call for which `plan` returns an error fails with it. A failed write leaves each sector
-    /// written, partly written or unwritten. After a failed sync, each sector that was not durable is durable or
-    /// never will be, however often it is synced again. Meanwhile it reads as written, or as before.
+    /// Calls for which `plan` returns an error fail. A failed write leaves each sector written, partly written or not.
+    /// A sector of a failed sync is durable or never will be; meanwhile it reads as written, or as before.
     pub fn fail_when(&self, seed: u64, plan: impl FnMut(Call) -> Option<io::ErrorKind> + Send + 'static) {
         let mut state = self.state();
         state.random = SplitMix64(seed);
@@ -84,7 +79,6 @@ impl FaultMedium {
         self.state().plan = None;
     }
 
-    /// Changes bytes in silence, wherever they are kept.
     pub fn damage(&self, offset: u64, change: impl Fn(&mut u8)) {
         let mut state = self.state();
         let (sector, at) = (offset / SECTOR as u64, offset as usize % SECTOR);
@@ -167,7 +161,6 @@ impl State {
         }
     }
 
-    /// Counts a step. Fails behind the cut, and returns whether this is the last.
     fn step(&mut self) -> io::Result<bool> {
         self.steps += 1;
         match self.steps.cmp(&(self.cut_at.saturating_add(1))) {

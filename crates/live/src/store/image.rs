@@ -12,7 +12,6 @@ use super::record::{Digest, Record};
 /// No slot, where slots are stored plus one.
 const NONE: u32 = 0;
 
-/// Some data that logical pages point to, or did.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) home: Ppn,
@@ -26,7 +25,6 @@ pub(crate) struct BlockState {
     pub(crate) erases: u32,
     pub(crate) written: u32,
     pub(crate) open: Option<OpenFor>,
-    /// Sequence of its last program.
     pub(crate) last_program: u64,
     /// Its pages are being moved; on account of wear?
     pub(crate) collected: Option<bool>,
@@ -165,7 +163,6 @@ impl Image {
         }
     }
 
-    /// Returns the number of the second page.
     fn move_page(&mut self, from: Ppn, to: Ppn, levelled: bool, sequence: u64) -> Result<usize, String> {
         let slot = self.slot_of(from)?;
         let kind = if levelled { OpenFor::Levelling } else { OpenFor::Collection };
@@ -227,7 +224,6 @@ impl Image {
     }
 }
 
-/// Entries of a checkpoint, part by part.
 impl Image {
     pub(crate) fn restore_block(&mut self, number: u32, state: BlockState) -> Result<(), String> {
         let full = self.geometry().pages_per_block;
@@ -328,9 +324,8 @@ impl Image {
         Ok(images.into_iter().map(|(_, image)| image).collect())
     }
 
-    /// Drops copies that a controller would not have together, because the log does not record dropped copies. Copies
-    /// of a content lie on different chips, and the latest counts. No plane holds more than `plane_limit` pages, and
-    /// all together are no more than `budget`.
+    /// Drops copies that a controller would not have together, because the log does not record dropped ones. Copies of
+    /// a content lie on different chips, the latest counts. Limits: `plane_limit` pages a plane, `budget` in all.
     pub(crate) fn drop_surplus_copies(&mut self, plane_limit: u64, budget: u64) {
         let mut copies = std::mem::take(&mut self.copies);
         let geometry = self.layout.geometry.clone();

@@ -1,5 +1,3 @@
-//! Layout of the medium.
-
 use flashtwin_nand::{Block, Geometry, Ppn};
 
 pub(crate) const SUPERBLOCK_BYTES: u64 = 64 << 10;
@@ -72,7 +70,6 @@ impl Layout {
         [first, first + 2 * self.log_bytes]
     }
 
-    /// Number of a block among all, without gaps.
     pub(crate) fn block_number(&self, block: Block) -> usize {
         let plane = self.geometry.plane_of_block(block).index();
         plane * self.geometry.blocks_per_plane as usize + self.geometry.block_in_plane(block) as usize
@@ -85,7 +82,7 @@ impl Layout {
         there.then(|| self.geometry.block_index_of(plane, number % per_plane))
     }
 
-    /// Number of a page among all, without gaps; pages of a block are neighbours.
+    /// Pages of a block are neighbours.
     #[inline]
     pub(crate) fn page_number(&self, ppn: Ppn) -> usize {
         let block = self.block_number(self.geometry.block_index(ppn));

@@ -1,7 +1,6 @@
 //! The log: batches of records, each durable before the next is written.
 //!
-//! Each batch is written twice, at the same place of two regions: the last batch is recorded nowhere else, and with a
-//! single copy a lost sector would look like a torn end.
+//! Each batch is written twice, because with a single copy a lost sector would look like a torn end.
 //!
 //! A batch begins at a multiple of 4096 bytes: magic `FTWBATCH` (8 bytes), epoch (u64), sequence of the batch (u64),
 //! sequence of the first program in it (u64), bytes of records (u32), number of records (u32), number of the drive
@@ -22,11 +21,9 @@ const HEADER_BYTES: usize = 64;
 pub(crate) struct Log {
     pub(crate) uuid: [u8; 16],
     pub(crate) epoch: u64,
-    /// Of the next batch.
     pub(crate) sequence: u64,
     /// Where in its half the next batch begins.
     pub(crate) position: u64,
-    /// Of the next page that is programmed.
     pub(crate) programs: u64,
     pending: Vec<u8>,
     records: u32,
@@ -131,7 +128,6 @@ impl Header {
     }
 }
 
-/// Follows on the end of the log.
 struct WholeBatch {
     header: Header,
     bytes: Vec<u8>,
@@ -153,7 +149,6 @@ enum Copy {
     /// It begins as the next batch would.
     Torn,
     Unreadable(io::Error),
-    /// As before the batch was written.
     Other,
 }
 
@@ -179,9 +174,8 @@ fn copy_at(medium: &dyn Medium, uuid: &[u8; 16], layout: &Layout, half: u64, end
     if found.header.sum == sum { Copy::Whole(found) } else { Copy::Torn }
 }
 
-/// Reads the half of an epoch as long as batches follow on `end`; returns where they end. Notes a damaged copy and a
-/// torn end. Fails if no copy can be read, if `take` does, and if a whole batch follows one that is not: that is no
-/// torn end, because each batch is durable before the next is written.
+/// Reads an epoch's batches from `end`; returns where they end. Notes a damaged copy and a torn end. Fails if no copy
+/// can be read, if `take` does, or if a whole batch follows a broken one: each is durable before the next.
 pub(crate) fn replay(
     medium: &dyn Medium,
     uuid: &[u8; 16],

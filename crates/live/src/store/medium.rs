@@ -6,7 +6,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A row of bytes that can be read, written and made durable. Several threads may call at once.
 pub trait Medium: Send + Sync {
     fn size_bytes(&self) -> io::Result<u64>;
 
@@ -25,7 +24,6 @@ pub trait Medium: Send + Sync {
     }
 }
 
-/// A file or a block device, which no other process uses at the same time.
 #[derive(Debug)]
 pub struct FileMedium {
     file: File,
@@ -86,8 +84,7 @@ impl FileMedium {
         Ok(medium)
     }
 
-    /// Drops the system's page cache of the file. After a failed sync the cache shows bytes that the disk does not
-    /// have, and no later sync writes them. So recovery must read from the disk itself.
+    /// After a failed sync the page cache shows bytes that the disk does not have, so recovery must read from the disk.
     fn forget_cached(&self) {
         // SAFETY: the descriptor is open as long as `self` is. The call is advice: pages not written yet stay.
         let _ = unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };

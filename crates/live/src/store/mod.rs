@@ -12,9 +12,8 @@
 //! | spare bytes | 32 a page, each block's at a multiple of 4096 | a second witness of each page ([`spare`]) |
 //! | data | the pages, plane by plane, block by block | from a multiple of 1 MB on |
 //!
-//! A page of the flash array has a fixed place. An erase writes nothing: the block's pages are
-//! overwritten when they are programmed again. Every read is checked; a format of another version
-//! is refused.
+//! A page of the flash array has a fixed place. An erase writes nothing: pages are overwritten when programmed again.
+//! Every read is checked; a format of another version is refused.
 //!
 //! # What is promised
 //!
@@ -39,23 +38,19 @@
 //!     it is moved as lost: reads fail until it is written or trimmed. A block with several such
 //!     pages is retired, if the drive has one to spare.
 //!
-//! After a cut, each logical page holds the data of the last flush or of a later write; a partly
-//! written page holds all or nothing of that write. Decisions since the last batch of the log are
-//! forgotten as if never asked for.
+//! After a cut, each logical page holds the data of the last flush or of a later write; a partly written page all or
+//! nothing of that write. Decisions since the last batch of the log are forgotten as if never asked for.
 //!
-//! All this relies on a medium that keeps synced data, and on sector writes that leave other
-//! sectors alone. Pages smaller than a sector share it with durable neighbours, which a cut may
-//! destroy, for example flash pages of 512 bytes to 2 KB on a disk that writes 4 KB at a time. A
-//! page lost in this way is detected when it is read.
+//! All this relies on a medium that keeps synced data, and on sector writes that leave others alone. Pages smaller
+//! than a sector (512 bytes to 2 KB on a disk that writes 4 KB) share it with durable neighbours, which a cut may
+//! destroy. A page lost in this way is detected when it is read.
 //!
-//! The bytes behind a batch tell a cut from damage: a batch without a whole copy is a torn end if
-//! no whole batch follows. Damage to both copies of the very last batch, later than any cut, looks
-//! the same and loses that batch; opening notes it. The same holds for damage to both copies of the
-//! last batch before a checkpoint together with all of that checkpoint.
+//! The bytes behind a batch tell a cut from damage: a batch without a whole copy is a torn end if no whole one follows.
+//! Damage to both copies of the very last batch looks the same and loses that batch; opening notes it. So does damage
+//! to both copies of the last batch before a checkpoint together with all of that checkpoint.
 //!
-//! Not kept across a restart: all counters but erases, popularity of contents, the choice of
-//! fingerprints in a limited store, twins, the turns of allocation, and dead contents (one that
-//! comes back counts as new). Copies dropped since the last checkpoint may be back.
+//! Not kept across a restart: counters but erases, popularity, fingerprints of a limited store, twins, turns of
+//! allocation, dead contents (one that comes back counts as new). Copies dropped since the checkpoint may be back.
 
 pub(crate) mod bytes;
 pub(crate) mod checkpoint;

@@ -1,6 +1,5 @@
-//! Records of the log, one for each decision that was carried out. Each record is complete: between
-//! two records, no logical page points nowhere. The reference count of the old data falls in the
-//! record that remaps the logical page.
+//! Records of the log, one for each decision carried out. Each is complete: between two records no logical page
+//! points nowhere, because the reference count of the old data falls in the record that remaps the page.
 //!
 //! A tag (u8), then, little-endian: 1 program: logical page (u32), page (u32), digest of its data
 //! (16 bytes); 2 share: logical page, page with the same data; 3 trim: logical page; 4 collection
@@ -17,18 +16,15 @@ pub(crate) type Digest = [u8; 16];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Record {
-    /// The host's page: the logical page lies there now, alone.
     Program {
         lpn: u32,
         ppn: Ppn,
         digest: Digest,
     },
-    /// The logical page has the data of this page.
     Share {
         lpn: u32,
         ppn: Ppn,
     },
-    /// The logical page has nothing.
     Trim {
         lpn: u32,
     },
@@ -48,7 +44,6 @@ pub(crate) enum Record {
     Erase {
         first: Ppn,
     },
-    /// The erased block with this first page is retired.
     Retire {
         first: Ppn,
     },

@@ -1,9 +1,8 @@
 //! The spare bytes of a page: a second record of its content.
 //!
-//! They are written for a whole block at once, when its last page has been programmed. Writing them
-//! page by page would rewrite the sector with the spare bytes of durable pages, which a cut could
-//! destroy. For an open block, log and checkpoint have the same information. Recovery does not use
-//! spare bytes; a check compares them with the tables.
+//! They are written for a whole block when its last page has been programmed, because writing them page by page would
+//! rewrite a sector with durable ones, which a cut could destroy. For an open block, log and checkpoint know as much.
+//! Recovery does not use spare bytes; a check compares them with the tables.
 //!
 //! A page's 32 bytes: its sequence among all programs (u64; 0: not known any more, as it was programmed before the
 //! last start), the page's own number (u32), the logical page that was the first to point to it (u32), the first 8
@@ -16,7 +15,6 @@ use super::layout::SPARE_BYTES;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, packed(4))]
 pub(crate) struct Spare {
-    /// First 8 bytes of the digest of its data.
     pub(crate) check: u64,
     /// The logical page that was the first to point to it.
     pub(crate) lpn: u32,

@@ -19,7 +19,6 @@ const HEADER_BYTES: usize = 60;
 /// Each request may hold a page in RAM.
 const MOST_PAGE_BYTES: u32 = 1 << 16;
 
-/// The system of a drive, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {

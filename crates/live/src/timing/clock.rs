@@ -1,7 +1,7 @@
 //! The event engine under the wall clock.
 //!
-//! A thread sleeps until the engine's next event, advances the engine, and wakes the requests that are complete. A
-//! thread that brings a request does the same, and wakes the sleeper if the next event is earlier now.
+//! A thread sleeps until the engine's next event, advances the engine, and wakes complete requests. So does
+//! a thread that brings a request.
 
 use std::collections::HashMap;
 use std::io;
@@ -46,12 +46,10 @@ impl Ticket {
 }
 
 struct State {
-    /// None when it has ended, or failed.
     twin: Option<Twin>,
     numbers: Numbers,
     waiting: HashMap<u64, Arc<Waiter>>,
     done: Vec<(u64, u64)>,
-    /// Time of the clock thread's next check.
     looks_ns: u64,
     ended: bool,
     failure: Option<String>,

@@ -1,9 +1,7 @@
-//! A drive that answers when the modelled drive would: a simulated drive takes each request as well, and the answer
-//! comes when both have it complete.
+//! A drive that answers when the modelled drive would, and not before it has the data itself.
 //!
-//! The simulated drive has its own queues, chips, buses and hash unit: the event engine under the wall clock. It
-//! begins with the served drive's data on unworn flash, and treats requests as a replay does. A flush waits as
-//! `engine.flush` says.
+//! The event engine runs under the wall clock, with its own queues, chips, buses and hash unit. It begins with the
+//! served drive's data on unworn flash, and treats requests as a replay does.
 
 mod clock;
 mod numbers;
@@ -46,7 +44,6 @@ enum Data<'a> {
     Zeroes,
 }
 
-/// How true answers were to the model.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Kept {
     /// Requests whose bytes were ready before the modelled drive had them complete.

@@ -1,5 +1,3 @@
-//! Contents as numbers, for the simulated drive.
-
 use flashtwin_trace::NO_CONTENT;
 
 use crate::drive::contents::Contents;

@@ -19,7 +19,6 @@ fn memory(options: ServerOptions) -> Served {
     serve(Arc::new(MemoryExport::new(SIZE)), options)
 }
 
-/// Bytes that look like nothing, the same each time.
 fn noise(seed: u64, count: usize) -> Vec<u8> {
     let mut random = SplitMix64(seed);
     (0..count).map(|_| random.next() as u8).collect()
@@ -48,7 +47,6 @@ fn noise_ends_the_connection_and_nothing_else() {
         if seed % 3 == 1 {
             greet(&client);
         }
-        // The server may have hung up in the middle.
         let _ = (&client).write_all(&noise(seed, length));
         let _ = client.shutdown(std::net::Shutdown::Write);
         let mut rest = Vec::new();
@@ -129,7 +127,6 @@ fn whoever_dawdles_in_the_handshake_is_sent_away() {
     }
     assert!(sent < 30, "{sent} bytes were taken");
     assert!(begun.elapsed() < Duration::from_secs(10));
-    // Once it is done, a client may be silent for as long as it likes.
     let client = go(&served.socket, false);
     thread::sleep(Duration::from_millis(400));
     assert_eq!(read(&client, 0, 1), [0]);
@@ -196,7 +193,6 @@ fn whoever_does_not_read_holds_what_was_promised_and_no_more() {
     let grown = resident_bytes().saturating_sub(before);
     assert!(grown < 100 << 20, "{grown} bytes");
     assert!(is_served(&served), "others do not wait for it");
-    // Nor does the end.
     let begun = Instant::now();
     served.server.stop().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(5));
@@ -204,7 +200,6 @@ fn whoever_does_not_read_holds_what_was_promised_and_no_more() {
 
 #[test]
 fn the_end_waits_for_what_was_begun_and_flushes() {
-    // Writes wait until the gate is open.
     let (gate, inside) = (Arc::new((Mutex::new(false), Condvar::new())), Arc::new(AtomicBool::new(false)));
     let (its_gate, its_inside) = (Arc::clone(&gate), Arc::clone(&inside));
     let before = move |operation, _| {

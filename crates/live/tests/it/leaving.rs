@@ -15,7 +15,6 @@ use flashtwin_live::{Drive, Export, Writing};
 
 const SIZE: u64 = 64 << 20;
 const CLIENTS: usize = 64;
-/// Reads and writes of the largest size.
 const LARGE: u32 = 32 << 20;
 
 /// A drive of which every second page holds something that no other does.
@@ -93,7 +92,6 @@ fn leaving_clients_delay_no_others_and_memory_is_bounded() {
             thread::sleep(Duration::from_millis(50));
             drop(clients);
             let left = Instant::now();
-            // Who comes now is let in at once, and served.
             let is_let_in = UnixStream::connect(&served.socket)
                 .is_ok_and(|next| { &next }.read_exact(&mut [0; 18]).is_ok());
             let let_in = left.elapsed();

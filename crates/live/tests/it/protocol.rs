@@ -25,7 +25,6 @@ fn start(address: &Address) -> io::Result<Server> {
     Server::start(Arc::new(MemoryExport::new(SIZE)), address, ServerOptions::default())
 }
 
-/// Bytes from pairs of digits; spaces show the fields.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
     digits.chunks(2).map(|pair| (16 * pair[0] + pair[1]) as u8).collect()
@@ -137,7 +136,6 @@ fn structured_replies_in_bytes() {
         [&[0x66, 0x8e, 0x33, 0xef, 0, 1][..], &kind, &[0, 0, 0, 0, 0, 0, 0, cookie, 0, 0, 0, length]].concat()
     };
     assert_eq!(get_vec(&client, 20), head([0, 0], 1, 0));
-    // A read that must not be cut into pieces.
     put(&client, &[&request(READ, 4, 2, 9, 4)]);
     assert_eq!(get_vec(&client, 20), head([0, 1], 2, 12));
     assert_eq!(get::<12>(&client), *b"\0\0\0\0\0\0\0\x09\0hi\0");
@@ -185,7 +183,6 @@ fn what_cannot_be_done_is_an_error_and_no_end() {
     assert_eq!(read(&client, 0, most).len(), most as usize);
 }
 
-/// Zeroes without end.
 struct Empty(u64);
 
 impl Export for Empty {
@@ -327,7 +324,6 @@ fn what_is_not_encrypted_stays_on_the_machine() {
     assert_eq!(export.size_bytes(), SIZE);
 }
 
-/// Behaviour common to all exports.
 fn behaves(export: &dyn Export) {
     let page = |byte: u8| vec![byte; 4096];
     let bytes = |offset: u64, length: usize| {

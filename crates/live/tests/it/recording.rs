@@ -1,5 +1,3 @@
-//! Recording through the server, and by import.
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

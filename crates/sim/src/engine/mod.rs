@@ -1,11 +1,8 @@
-//! When things happen: the clockwork of a device, as three machines that know each other downwards only.
+//! When things happen, as three machines that know each other downwards only. The controller decides the operations.
 //!
-//! * `host`: requests and page operations, and their waits. It asks the controller and uses the
-//!   array.
+//! * `host`: requests, page operations and their waits. It asks the controller and uses the array.
 //! * `array`: units, channels, flash operations. It takes operations and reports their ends.
 //! * `accounts`: counts, ledgers, the observer. Both others write into it; it decides nothing.
-//!
-//! The controller decides the operations, the engine only their times.
 
 mod accounts;
 mod array;

@@ -1,5 +1,3 @@
-//! Response times over simulated time, and their parts.
-
 use super::ledgers::{Ledgers, Share, from_ns, row_of};
 use crate::engine::{Charge, Ledger};
 
@@ -12,12 +10,11 @@ const NONE: u32 = u32::MAX;
 /// Time charged to a cell before another one takes over.
 const NEARLY_FULL_NS: u64 = 1 << 62;
 
-/// Requests of one bucket and of nearly the same response time. Three cache lines. A request that has waited for
-/// nothing but hash unit and channel touches only the first.
+/// Requests of one bucket and nearly one response time. Those with hash and channel waits alone touch one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Cell {
-    /// How many, and in the lowest 16 bits the row, because a field of its own would begin another cache line.
+    /// How many, and the row in the lowest 16 bits, to save a cache line.
     count_and_row: u64,
     total_ns: u64,
     /// By the place of the charge ([`PLACES`]).
@@ -62,8 +59,7 @@ impl Cell {
         (self.count_and_row % ONE) as usize
     }
 
-    /// Adds a request. Its ledger was written a moment ago, so it is read word by word: a processor that reads several
-    /// recent words at once stalls (failed store forwarding).
+    /// Reads the ledger word by word, because a processor stalls on several recently written words at once.
     #[inline]
     fn add(&mut self, total_ns: u64, ledger: &Ledger) {
         self.count_and_row += ONE;
@@ -122,9 +118,8 @@ impl Bucket {
     }
 }
 
-/// Response times of one kind of requests, in at most 400 buckets of equal width by arrival. The width doubles when
-/// they are full. Each bucket has sums of wait ledgers by response time, in the rows of [`Ledgers`], because only the
-/// end of the run shows which requests are the slowest.
+/// At most 400 buckets of equal width by arrival, doubled when full, each with sums of wait ledgers in the rows of
+/// [`Ledgers`], because only the end of the run shows which requests are the slowest.
 #[derive(Debug)]
 pub(crate) struct Course {
     shift: u32,
@@ -140,8 +135,7 @@ pub(crate) struct Moment {
     pub(crate) p99_ns: Option<u64>,
 }
 
-/// The slowest requests of a bucket: how many, and where their time went. The row in which the run's slowest begin
-/// counts by the part that belongs to them.
+/// Their number, and where their time went. The row in which the run's slowest begin counts by their part of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Slow {
     pub(crate) count: f64,

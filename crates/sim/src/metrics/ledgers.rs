@@ -11,8 +11,7 @@ struct Row {
     charges_ns: [u128; Charge::COUNT],
 }
 
-/// Sums of wait ledgers: one row for each thirty-second part of a doubling, so requests of a row differ by no more than
-/// 3.2 %.
+/// One row for each thirty-second part of a doubling, so requests of a row differ by no more than 3.2 %.
 #[derive(Debug, Default)]
 pub(crate) struct Ledgers {
     rows: Vec<Row>,
@@ -21,7 +20,6 @@ pub(crate) struct Ledgers {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Share {
     pub(crate) count: u64,
-    /// The shortest of their times.
     pub(crate) from_ns: u64,
     /// Fraction of the lowest row that belongs to this share.
     pub(crate) first_part: f64,
@@ -42,7 +40,6 @@ pub(super) fn step_of<const SHIFT: u32>(time_ns: u64) -> usize {
     ((u64::from(doubling) << SHIFT) + (time_ns >> doubling)) as usize
 }
 
-/// The shortest time of a step.
 pub(super) fn step_ns<const SHIFT: u32>(step: usize) -> u64 {
     let step = step as u64;
     let doubling = (step >> SHIFT).saturating_sub(1);

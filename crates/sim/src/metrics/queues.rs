@@ -1,5 +1,3 @@
-//! Queue length per chip over time.
-
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
@@ -23,7 +21,7 @@ struct Queue {
     bin: Bin,
 }
 
-/// Mean and longest queue of each chip in at most 512 bins of equal width. The width doubles when they are full.
+/// At most 512 bins of equal width, which doubles when they are full.
 #[derive(Debug)]
 pub(crate) struct QueueSeries {
     shift: u32,

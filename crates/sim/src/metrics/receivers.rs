@@ -73,7 +73,7 @@ impl Receivers {
         self.log.as_mut().map_or(Ok(()), |log| log.check())
     }
 
-    /// The run has ended. Returns the table of requests, if it is wanted.
+    /// Returns the table of requests, if it is wanted.
     pub(crate) fn finish(&mut self, end_ns: u64) -> Result<Option<RequestTable>, SimError> {
         let Self { log, timeline, .. } = std::mem::take(self);
         timeline.map_or(Ok(()), |timeline| timeline.finish(end_ns))?;

@@ -1,5 +1,3 @@
-//! Response times of one kind of request.
-
 use std::cell::OnceCell;
 
 use hdrhistogram::Histogram;
@@ -8,13 +6,11 @@ use super::ledgers::{step_ns, step_of};
 use super::{Course, Ledgers};
 use crate::engine::Ledger;
 
-/// Exact sums and a high dynamic range histogram (three significant digits), of the period under way and of the whole
-/// run. The whole run also has the charges.
+/// Exact sums and a histogram (three significant digits), of the period and of the run. Only the run has the charges.
 #[derive(Debug)]
 pub(crate) struct Response {
     whole: Tally,
     period: Tally,
-    /// Of the period under way, by [`bucket_of`].
     buckets: Vec<u64>,
     course: Course,
     /// Sums over the course, computed on first use, at the end of the run.
@@ -114,8 +110,7 @@ impl Tally {
 
     pub(crate) fn stddev_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| {
-            // n x sum of squares - square of the sum: in integers there is no cancellation. Numbers too
-            // large for them are far apart, or there would have to be more than 2^60 requests.
+            // n x sum of squares - square of the sum: no cancellation in integers. Numbers too large are far apart.
             let n = u128::from(self.count);
             let squares = self.sum_squares_ns2.exact().and_then(|sum| sum.checked_mul(n));
             let scaled = match (squares, self.sum_ns.checked_mul(self.sum_ns)) {

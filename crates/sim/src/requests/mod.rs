@@ -1,5 +1,4 @@
-//! The table of single requests, written as Parquet while the run goes on, one lot at a time, so that memory does not
-//! grow with the run.
+//! The table of single requests, written lot by lot while the run goes on, so that memory does not grow with it.
 
 mod row;
 mod writer;

@@ -1,5 +1,3 @@
-//! The row of a request.
-
 use flashtwin_analysis::rows;
 
 use super::Entry;

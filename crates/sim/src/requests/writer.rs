@@ -1,5 +1,3 @@
-//! The table of requests as Parquet, in a file or in memory.
-
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -125,7 +123,6 @@ impl RequestTable {
         }
     }
 
-    /// Brings the table to its place, on the same file system.
     pub(crate) fn write(&self, path: &Path) -> Result<(), SimError> {
         let outcome = match &self.0 {
             Stored::Memory(bytes) => parquet_file::whole(path, |mut file| file.write_all(bytes)),

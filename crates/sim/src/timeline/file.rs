@@ -25,7 +25,7 @@ impl TimelineFile {
         Ok(Self { path: path.to_owned(), part, to, failed: None })
     }
 
-    /// Writes more. The first failure is kept; later bytes are dropped.
+    /// The first failure is kept; later bytes are dropped.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.to.write_all(bytes).err().map(|error| failed(&self.path, &error));

@@ -12,8 +12,7 @@ use crate::engine::{Charge, Command};
 
 type Stage = (&'static str, u64, u64);
 
-/// A command that a unit has in service, or had last. Its slice is written when the unit begins the next one, because
-/// its end is certain only then.
+/// The slice is written when the unit begins the next command, because its end is certain only then.
 #[derive(Debug, Clone)]
 struct Running {
     name: &'static str,
@@ -186,8 +185,7 @@ impl Flash {
         }
     }
 
-    /// The collection of a block ends with its erase. Where neither a read nor the erase took time, there is nothing to
-    /// show.
+    /// Collection ends with the erase. Where neither a read nor the erase took time, there is nothing to show.
     pub(super) fn is_erased(&mut self, block: Block, end_ns: u64, to: &mut Packets) {
         let Some(Victim { begin_ns, cause: why, moved, lane }) = self.victims.remove(&block) else { return };
         self.lanes.give_back(lane, end_ns);

@@ -11,8 +11,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// Takes the lowest lane that is free from `begin_ns` on. Slices in order of their beginnings need no more lanes
-    /// than ever overlap. For example, two for [0, 5), [3, 8) and [6, 9).
+    /// Slices in order of their beginnings need no more lanes than ever overlap: [0, 5), [3, 8) and [6, 9) need two.
     pub(super) fn take(&mut self, begin_ns: u64) -> u32 {
         let free = self.given_back.iter().find(|&&lane| self.free_ns[lane as usize] <= begin_ns).copied();
         let lane = free.unwrap_or(self.free_ns.len() as u32);

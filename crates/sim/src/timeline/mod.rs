@@ -1,8 +1,5 @@
-//! A timeline of a run, in the format of Perfetto (<https://perfetto.dev>): channels, flash units, hash unit, garbage
-//! collection, and requests with the parts of their time.
-//!
-//! It writes packets while the run goes on, so its memory does not grow with the run. A slice that overlaps the window
-//! is written whole.
+//! A timeline of a run, in the format of Perfetto (<https://perfetto.dev>). Packets are written while the run goes on,
+//! so memory does not grow with it. A slice that overlaps the window is written whole.
 
 mod file;
 mod flash;

@@ -1,8 +1,7 @@
 //! Perfetto's packets: tracks, slices, and names that are written once and referred to by number.
 //!
-//! `perfetto/protos/perfetto/trace/`: a `Trace` is a sequence of `TracePacket`s. Slices of a track are written in the
-//! order in which they begin. The order of the tracks does not matter, because readers sort by time. Numbers of fields
-//! are those of the `.proto` files there.
+//! Names and numbers are those of `perfetto/protos/perfetto/trace/`. Slices of a track are written in the order in
+//! which they begin. The order of tracks does not matter, because readers sort by time.
 
 use std::collections::BTreeSet;
 

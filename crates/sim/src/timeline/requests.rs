@@ -81,7 +81,7 @@ impl Requests {
         }
     }
 
-    /// Only now it is known which requests reach into the window. They get lanes in the order of their arrival.
+    /// Only now it is known which requests reach into the window.
     fn begin_window(&mut self) {
         if std::mem::replace(&mut self.has_begun, true) {
             return;

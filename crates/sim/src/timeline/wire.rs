@@ -1,5 +1,4 @@
-//! The wire format of Protocol Buffers, as far as a timeline needs it
-//! (<https://protobuf.dev/programming-guides/encoding/>).
+//! The Protocol Buffers wire format as far as needed (<https://protobuf.dev/programming-guides/encoding/>).
 
 const VARINT: u64 = 0;
 const FIXED_64: u64 = 1;
@@ -31,7 +30,6 @@ impl Message {
         self.bytes(field, &inner.0);
     }
 
-    /// Leaves an empty message out.
     pub(super) fn message_if_any(&mut self, field: u64, inner: &Message) {
         if !inner.0.is_empty() {
             self.bytes(field, &inner.0);

@@ -1,5 +1,3 @@
-//! Aged drives that are kept between runs, as the files in their folder and the results tell.
-
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -9,7 +7,6 @@ use flashtwin_sim::{AgedDrives, Recording, Resolved, RunResult, run_following};
 use crate::bench::{page_trace, read, system_on, write};
 
 const ALL_BYTES: u64 = u64::MAX;
-/// Pages of the trace; the device has 256.
 const FOOTPRINT: u32 = 160;
 
 fn system(seed: &str) -> Resolved {
@@ -69,7 +66,6 @@ fn drive_is_stored_by_system_and_reused_for_equal_results() {
     assert!(fs::metadata(&file).unwrap().modified().unwrap() > SystemTime::UNIX_EPOCH, "it was not used");
     assert_eq!(drives.take_notes(), Vec::<String>::new());
     assert!(fs::read(&file).unwrap() == whole);
-    // Another drive is another file, with a result of its own.
     same(&replayed(&system("2"), Some(&drives)), &replayed(&system("2"), None));
     assert_eq!(names(&folder).len(), 2);
     fs::remove_dir_all(&folder).unwrap();
@@ -140,7 +136,6 @@ fn least_recently_used_drives_are_deleted_above_the_limit() {
     let folder = folder("room");
     let unlimited = drives(&folder, Duration::ZERO, ALL_BYTES);
     let bytes = |name: &str| fs::metadata(folder.join(name)).unwrap().len();
-    // Name of each seed's drive.
     let of_seed: Vec<String> = ["1", "2", "3"]
         .iter()
         .map(|seed| {
@@ -152,7 +147,6 @@ fn least_recently_used_drives_are_deleted_above_the_limit() {
     let of_each: Vec<u64> = of_seed.iter().map(|name| bytes(name)).collect();
     let all: u64 = of_each.iter().sum();
     let aged_again = |most_bytes: u64| {
-        // The first two are there, the second used longest ago; the third is made.
         for seed in ["1", "2"] {
             replayed(&system(seed), Some(&unlimited));
         }

@@ -58,7 +58,6 @@ struct Scene {
     busy_percent: f64,
 }
 
-/// A drive that collects all the time, at a speed at which its dies work 30 to 60 % of it.
 fn scene(rng: &mut Rng, hot: bool) -> Scene {
     let nand = drive(rng);
     let mut base = system_with(nand, "conventional", &[("verify", "false")]);

@@ -95,9 +95,8 @@ fn pages_waiting_for_hashes_do_not_all_go_to_one_idle_chip() {
     assert_eq!(units.len(), 4, "{:?}", outcome.log.commands);
 }
 
-/// A write of consecutive pages from page 0, of which up to `run` share a sample; page 3 holds
-/// content 6 from the beginning, pages 0 to 2 something else. Of the contents 1, 5, 6 and 9, the
-/// sample is 6 if it is among them, then 9, then 1.
+/// Page 3 holds content 6 from the beginning, pages 0 to 2 something else; up to `run` pages share a sample. The sample
+/// is 6 if it is among the contents, then 9, then 1.
 fn sampled(run: u32, contents: &[u32], partial: bool) -> Vec<(u64, &'static str, u32)> {
     let bench = Bench::new([4, 1, 1, 1, 16, 8]).holding(3).deduplicating().with(|bench| {
         bench.engine.hash_us = 12.0;
@@ -116,7 +115,6 @@ fn pages_whose_sample_is_new_are_not_hashed() {
     // Two runs: 1 and 5, whose sample is 1, and 9, which is its own.
     let expected = [(12_000, "program", 0), (12_000, "program", 1), (24_000, "program", 2)];
     assert_eq!(sampled(2, &[1, 5, 9], false), expected);
-    // Each page is its own.
     let expected = [(12_000, "program", 0), (24_000, "program", 1), (36_000, "program", 2)];
     assert_eq!(sampled(1, &[1, 5, 9], false), expected);
 }
@@ -239,7 +237,6 @@ fn events_during_controller_time_are_not_lost() {
     assert_eq!(outcome.log.commands, expected);
 }
 
-/// Programs stop for reads within 20 us and go on after 5 us.
 fn suspending(bench: Bench) -> Bench {
     bench.with(|bench| bench.engine.suspend = Suspend::ProgramErase)
 }

@@ -77,7 +77,6 @@ fn host_request_ends_idle_time_between_read_and_copy() {
     assert_eq!(outcome.log.response_times(), [READ_ALL, WRITE_ALL, 208_100 + WRITE_ALL]);
 }
 
-/// Two chips of one die each behind a channel each; a page read twice has earned a second copy.
 fn copying_by_recency() -> Bench {
     copying_on_line().with(|bench| bench.ftl.replication.policy = ReplicationPolicy::PriorityLru)
 }
@@ -137,7 +136,6 @@ fn the_least_recent_copy_makes_room_for_the_next() {
 
 #[test]
 fn every_earned_copy_is_made_even_for_close_reads() {
-    // Six chips; five reads within 50 us, and then nothing.
     let bench = || copying_on_line().with(|bench| bench.nand = crate::bench::nand([6, 1, 1, 1, 16, 8]));
     let asks: Vec<_> = (0..5).map(|turn| read(turn * 10_000, 0)).collect();
     let outcome = bench().serve(&asks);

@@ -186,7 +186,6 @@ fn periods_end_by_the_trace_clock_while_requests_wait() {
 }
 
 fn mean_ns(log: &Log, kind: Op, of: impl Fn(&Done) -> u64) -> f64 {
-    // The first tenth fills the queues.
     let done = log.done[log.done.len() / 10..].iter().filter(|done| done.kind == kind);
     let all: Vec<u64> = done.map(of).collect();
     all.iter().sum::<u64>() as f64 / all.len() as f64
@@ -203,7 +202,6 @@ fn saturated(slots: u32, limit: u32, asks: &[Ask], arbitration: Arbitration) -> 
     bench.serve(asks).log
 }
 
-/// Writes on queue 0, all there from the beginning, and a read among every fifty.
 fn loaded() -> Vec<Ask> {
     let mut rng = Rng::stream(1, "saturated");
     (0..20_000)
@@ -242,7 +240,6 @@ fn with_as_many_slots_as_wanted_reads_pass_stalled_writes() {
 
 #[test]
 fn in_turn_a_queue_below_its_share_waits_for_one_slot() {
-    // The same writes on queue 0; on queue 1 a read now and then.
     let mut asks: Vec<Ask> = loaded().into_iter().filter(|ask| ask.op == Op::Write).collect();
     asks.extend((1..400).map(|at| of_queue(1, read(at * 2_000_003, at as u32 % 64))));
     let wait = |arbitration| {
@@ -294,7 +291,6 @@ fn slots_and_queue_limits_are_never_exceeded() {
     assert!(full[0] > 20 && full[1] > 20, "{full:?}");
 }
 
-/// Results without the configuration and without the charges of the front end.
 fn without_config(mut result: RunResult) -> (Value, String) {
     result.summary["config"] = Value::Null;
     result.tables.retain(|(name, _)| *name != "wait_ledger");

@@ -1,5 +1,3 @@
-//! Flash operations of garbage collection, command by command.
-
 use flashtwin_ftl::idle::IdlePolicy;
 
 use crate::bench::{Bench, ERASE, READ_ALL, WRITE_ALL, read, write, write_part};
@@ -53,10 +51,9 @@ fn old_page_not_yet_moved_is_read_in_its_old_place() {
 
 #[test]
 fn idle_die_collects_page_by_page_and_makes_way() {
-    // Blocks 0 to 2 hold a valid page each, beside outdated ones; half of the seven blocks are wanted free, which is
-    // four. One write opens block 3. Then nothing comes for 300 us: block 0 is collected, to block 4. A read waits for
-    // the program under way and goes before the erase. Three blocks are free, so block 1 follows, without another 300
-    // us.
+    // Blocks 0 to 2 hold a valid page each, and four of the seven blocks are wanted free. One write opens block 3.
+    // After 300 us without requests block 0 is collected to block 4. A read waits for the program under way and
+    // precedes the erase. Three blocks are free then, so block 1 follows at once.
     let bench = nearly_full().with(|bench| {
         (bench.ftl.gc.start, bench.ftl.gc.idle, bench.ftl.gc.idle_reserve) = (0.2, IdlePolicy::Reserve, 0.5);
         bench.engine.idle_us = 300.0;

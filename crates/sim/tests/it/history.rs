@@ -22,7 +22,6 @@ fn drive(history: &str, victim: &str) -> Resolved {
     system_on([1, 1, 1, 1, BLOCKS, BLOCK_PAGES], "conventional", &sets)
 }
 
-/// Pages drawn evenly; slowly, so that nothing waits. All are in the footprint.
 fn uniform() -> Vec<Ask> {
     let mut rng = Rng::stream(7, "uniform");
     (0..USED).map(|at| write(i64::from(at) * 10_000_000, rng.below(USED), at)).collect()

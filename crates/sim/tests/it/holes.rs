@@ -53,8 +53,7 @@ fn deduplicated_unknown_holes_are_one_page_of_zeroes() {
 
 #[test]
 fn what_is_let_go_of_is_no_footprint() {
-    // Making a file system trims all of a disk that is larger than this drive, which has room for
-    // the written data.
+    // A file system trims all of a disk that is larger than this drive.
     let mut builder = TraceBuilder::new("mkfs");
     builder.request(0, Op::Trim, 0, 1 << 30, &[]);
     for page in 0..300_u64 {

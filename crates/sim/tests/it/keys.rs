@@ -23,8 +23,7 @@ fn keys_that_do_not_matter_change_nothing_in_a_thousand_systems() {
     try_keys(seeds(1000), 3);
 }
 
-/// Draws pairs of systems: each with all such keys set as the other has them, at once. Each conditional key must have
-/// been tried so often.
+/// Pairs of systems, each with all keys that do not matter set as the other has them. Each must be tried `least` times.
 fn try_keys(seeds: Range<u64>, least: u32) {
     let mut tried: BTreeMap<&str, u32> = BTreeMap::new();
     for seed in seeds {

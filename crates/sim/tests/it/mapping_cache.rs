@@ -1,5 +1,3 @@
-//! Mapping tables on flash: flash operations and their times, command by command.
-
 use flashtwin_ftl::{CacheBytes, Rng};
 use flashtwin_sim::WriteCompletes;
 use flashtwin_sim::engine::{Charge, Ledger};
@@ -13,8 +11,7 @@ pub(crate) fn paged() -> Bench {
     paged_on([1, 1, 1, 1, 24, 8])
 }
 
-/// A translation page holds 1,024 LPNs or 682 VPNs, and one fits in RAM. LPN 1,024 was the last one written, so the
-/// translation page of LPN 0 is on flash.
+/// A translation page holds 1,024 LPNs or 682 VPNs; RAM has room for one, that of LPN 1,024.
 pub(crate) fn paged_on(levels: Levels) -> Bench {
     Bench::new(levels).with(|bench| {
         bench.ftl.mapping_cache.bytes = CacheBytes::Limited(4096);
@@ -87,8 +84,7 @@ fn the_tables_come_before_the_old_page_of_a_partial_write() {
     assert_eq!((tables_ns, outcome.log.response_times()), (READ_ALL, vec![2 * READ_ALL + WRITE_ALL]));
 }
 
-/// The same with contents: 700 of them, so that the secondary table has two pages on flash or in RAM.
-/// In RAM is the second one.
+/// 700 contents, so that the secondary table has two pages. The second one is in RAM.
 fn paged_contents() -> Bench {
     let bench = Bench::new([1, 1, 1, 1, 130, 8]).deduplicating();
     bench.with(|bench| {
@@ -112,8 +108,7 @@ fn duplicate_waits_for_entry_and_hash_but_not_for_counts() {
     let bench = paged_contents().with(|bench| bench.engine.hash_us = 12.0);
     let outcome = bench.serve(&[write(0, 0, 699)]);
     assert_eq!(outcome.log.response_times(), [READ_ALL + 12_000]);
-    // The pages of VPN 0 and of VPN 699, both of which lose or gain a reference, are read behind it, as
-    // soon as the hash says so.
+    // The pages of VPN 0 and VPN 699, whose references change, are read behind it once the hash is known.
     let found = READ_ALL + 12_000;
     assert_eq!(
         outcome.log.commands[..3],
@@ -128,9 +123,8 @@ const LATER: u64 = 1_000_000_000;
 const FIRST: u32 = 750;
 const KNOWN: u32 = 5;
 
-/// The fingerprint store is on flash as well, in seven pages; three pages of tables fit in RAM. A page
-/// takes 12 us to hash. The write of [`FIRST`] at time 0 leaves in RAM, the last used last, the page of LPNs
-/// 0 to 1,023, that of VPNs from 682 on, and that of its fingerprint, all of them changed.
+/// The fingerprint store has seven pages on flash; RAM has room for three pages of tables. A hash takes 12 us. The
+/// write of [`FIRST`] leaves the pages of LPN 0, VPN 682 and its fingerprint, changed, the last used last.
 fn paged_fingerprints(later: &[Ask]) -> (Vec<Command>, Vec<Ledger>) {
     let bench = paged_contents().with(|bench| {
         bench.engine.hash_us = 12.0;
@@ -216,8 +210,7 @@ fn years_without_a_request_take_no_time() {
 
 #[test]
 fn every_page_gets_its_tables_in_any_order() {
-    // Pages of both tables are read from chips that are busy for different times: one of the second table, on its way
-    // for one request, is there before another request has the page of the first that it needs.
+    // Chips are busy for different times, so a page of the second table may be there before one of the first.
     for seed in 0..20 {
         let mut rng = Rng::stream(seed, "tables");
         let bench = Bench::new([4, 1, 1, 1, 160, 8]).deduplicating().with(|bench| {

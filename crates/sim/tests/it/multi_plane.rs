@@ -1,5 +1,3 @@
-//! Commands that work on several planes of a die, written out by hand.
-
 use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{Concurrency, MultiPlane, Suspend, WriteCompletes};
 
@@ -27,7 +25,6 @@ fn two_planes_sense_together_and_transfer_in_turn() {
     assert_eq!(outcome.log.commands, [(0, "read", 0), (0, "read", 0)]);
     assert_eq!(outcome.log.responses, [after(0, COMMAND + TRANSFER, SENSE)]);
     assert_eq!((outcome.counts.pages.multi_plane_commands, outcome.counts.pages.multi_plane_ops), (1, 2));
-    // One after the other without it.
     let outcome = bench(TWO_PLANES, MultiPlane::None).holding(2).serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (60_100, "read", 0)]);
     assert_eq!((outcome.counts.pages.multi_plane_commands, outcome.end_ns), (0, 120_200));

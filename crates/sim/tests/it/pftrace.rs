@@ -134,8 +134,7 @@ struct Event {
     slice: Option<Slice>,
 }
 
-/// The slices of a file, in the order in which they end. Checks that slices nest, whether they are read by time or as
-/// they stand.
+/// In the order in which they end. Checks that they nest, by time and as they stand.
 pub(crate) fn read(path: &Path) -> Vec<Slice> {
     let bytes = std::fs::read(path).unwrap();
     let (mut names, mut tracks, mut events) = (Names::default(), HashMap::new(), Vec::new());

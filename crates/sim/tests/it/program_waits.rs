@@ -29,7 +29,6 @@ fn read_is_served_from_ram_or_waits_for_its_program() {
     assert_eq!((from_ram.counts.pages.buffer_reads, from_ram.counts.pages.awaited_reads), (1, 0));
 
     let waits = waiting(bench()).serve(&asks);
-    // It came first and goes first.
     let second = WRITE_ALL + READ_ALL;
     let expected = [(0, "program", 0), (WRITE_ALL, "read", 0), (second, "read", 0), (900_000, "read", 0)];
     assert_eq!(waits.log.commands, expected);
@@ -99,8 +98,7 @@ fn duplicate_is_read_after_its_first_copys_program() {
 
 #[test]
 fn a_copy_on_its_way_is_no_choice_while_another_is_there() {
-    // The second read earns a copy. It is made on idle chip 1 and programmed there while chip 0, which
-    // holds the page, is given work: the last read would go to chip 1.
+    // The second read earns a copy on idle chip 1. Then chip 0 is given work, so the last read would go to chip 1.
     let bench = || {
         Bench::new([2, 1, 1, 1, 16, 8]).holding(1).deduplicating().with(|bench| {
             bench.ftl.replication.policy = ReplicationPolicy::OnLine;

@@ -106,8 +106,7 @@ fn pages_wait_for_the_hash_as_in_an_m_d_1_queue() {
 
 #[test]
 fn reads_go_before_writes_as_in_a_priority_queue() {
-    // Two classes, no preemption (Cobham 1954): the residual time of the operation in service,
-    // divided by the share of time that the classes ahead leave.
+    // Cobham 1954: the residual service time, divided by the share of time that the classes ahead leave.
     let (read_load, write_load) = (0.25, 0.35);
     let (read, write) = (READ_ALL as f64, WRITE_ALL as f64);
     let (read_rate, write_rate) = (read_load / read, write_load / write);
@@ -128,7 +127,6 @@ fn reads_go_before_writes_as_in_a_priority_queue() {
     close("writes", writes.mean(writes.queueing_ns), behind);
 }
 
-/// Nanoseconds a request when four requests a chip are always under way, on one channel.
 fn pace(op: Op, chips: u32, requests: usize) -> f64 {
     let engine = closed_loop(op, chips, 4 * chips, requests);
     engine.now_ns() as f64 / requests as f64

@@ -1,5 +1,3 @@
-//! Configurations that are refused, with the place and the cure.
-
 use crate::bench::preset;
 
 const CONTENT: &str = "expected recorded, unique, same-as-address or zipf(EXPONENT,VALUES[,SEED])";

@@ -90,7 +90,6 @@ fn each_request_has_a_row_in_the_order_of_completion() {
     let transfer = COMMAND + TRANSFER;
     assert_eq!(numbers(&table, "transfer_ns"), [0, transfer, transfer, transfer, transfer].map(Some));
     assert_eq!(numbers(&table, "flash_ns"), [0, PROGRAM, PROGRAM, PROGRAM, SENSE].map(Some));
-    // Figures of each chip are the same.
     assert_eq!(column(&result, "chips", "reads"), [0, 1]);
     assert_eq!(column(&result, "chips", "programs"), [2, 1]);
     assert_eq!(column(&result, "chips", "busy_ns"), [2 * WRITE_ALL, WRITE_ALL + READ_ALL]);

@@ -51,7 +51,6 @@ fn where_all_channels_hold_the_content_the_proposal_stands() {
 fn comparisons_wait_for_whatever_else_the_unit_has_to_do() {
     let bench = spreading(TWO, &[(0, 7), (1, 1)]);
     let outcome = bench.serve(&[write(0, 2, 7), write(1_000, 3, 9), read(220_000, 1)]);
-    // The comparison, after all of the host's.
     assert_eq!(outcome.kinds(), "program@1 read program@1 read@1 read@1");
     assert_eq!(outcome.starts(), [0, 0, 210_100, 420_200, 480_300]);
 }
@@ -151,8 +150,7 @@ fn the_host_writes_as_much_to_flash_as_without_spreading() {
 
 #[test]
 fn contents_that_a_fixed_place_would_pile_up_are_spread_evenly() {
-    // 64 planes: page p belongs on plane p modulo 64 and holds content p modulo 64. Four pages of
-    // a content share a plane, or lie on four of the eight channels.
+    // 64 planes: page p belongs on plane p modulo 64 and holds content p modulo 64.
     let write = |page: u32| (i64::from(page) * 1_000_000, Op::Write, page.into(), Some(page % 64));
     let pages =
         PageTrace::build(&trace_of_pages((0..256).map(write)), 4096, ContentSource::Recorded).unwrap();
@@ -160,8 +158,7 @@ fn contents_that_a_fixed_place_would_pile_up_are_spread_evenly() {
     let (fixed, spread) = (summary("static"), summary("ds-ftl"));
     assert_eq!(fixed["redundancy"]["plane_mean"], 0.75);
     assert_eq!(spread["redundancy"]["plane_mean"], 0.0);
-    // The second, third and fourth page of each content went elsewhere, past one, two and three
-    // channels that hold it.
+    // Three pages of each content went elsewhere, past one, two and three channels that hold it.
     assert_eq!(spread["page_ops"]["redirected_writes"], 192);
     assert_eq!(spread["spread"]["filter_positives"], 64 * (1 + 2 + 3));
     assert_eq!(spread["spread"]["comparisons"], 192);
@@ -174,8 +171,7 @@ fn contents_that_a_fixed_place_would_pile_up_are_spread_evenly() {
 
 #[test]
 fn what_is_written_counts_versions_that_are_invalid_by_now() {
-    // Page 0 gets one content three times. Its plane has it already: page 64, never written by the
-    // trace, lies there before it begins.
+    // Page 0 gets one content three times. Its plane has it already, as page 64 from before the trace.
     let writes = (1..4).map(|write| (write * 1_000_000, Op::Write, 0, Some(7)));
     let trace = trace_of_pages([(0, Op::Read, 64, Some(7))].into_iter().chain(writes));
     let pages = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap();
@@ -219,8 +215,7 @@ fn without_equal_contents_ds_ftl_is_static_new_and_aged() {
 
 #[test]
 fn an_aged_device_is_read_in_whole_stripes() {
-    // Eight pages a second, never written: they lie on eight dies of four channels, independent of
-    // earlier moves.
+    // Eight pages a second, never written: they lie on eight dies of four channels.
     let mut trace = TraceBuilder::new("stripes");
     for turn in 0..40u32 {
         trace.request(i64::from(turn) * 1_000_000_000, Op::Read, u64::from(turn) * 32_768, 32_768, &[]);
@@ -234,8 +229,7 @@ fn an_aged_device_is_read_in_whole_stripes() {
 
 #[test]
 fn duplicates_take_turns_among_the_dies_of_their_channel() {
-    // Two channels of two chips of two dies: page 0 belongs on channel 0, page 1 on the first die of channel 1.
-    // Channel 0 holds contents 7 to 10. Each write of pages 0 and 1 brings the first of them back.
+    // Page 0 belongs on channel 0, page 1 on the first die of channel 1. Channel 0 holds contents 7 to 10.
     let responses = |place| {
         let bench = spreading([2, 2, 2, 1, 16, 8], &[(8, 7), (16, 8), (24, 9), (32, 10)]);
         let turn = |turn: u32| {

@@ -72,8 +72,7 @@ const PERIOD: (&str, &str) = ("period_s", "0.1");
 
 #[test]
 fn copies_help_but_never_beat_reading_anywhere() {
-    // The oracle knows the present loads, not the future: on a single trace a worse choice may turn
-    // out better. So each system is judged over all kinds, every kind weighing the same.
+    // The oracle knows present loads only, and may lose on a single trace. So all kinds are judged together, equally.
     let mut slower_than_oracle = [0.0; REPLICATING.len()];
     let mut slower_than_home = [0.0; REPLICATING.len()];
     let mut twins_slower_than_bound = 0.0;
@@ -95,8 +94,7 @@ fn copies_help_but_never_beat_reading_anywhere() {
     assert!(twins_slower_than_bound >= 0.0, "logarithm: {twins_slower_than_bound}");
 }
 
-/// Mean time of `reads` reads of one content that arrive at once, if `chips` chips each serve one
-/// after the other.
+/// Each of `chips` chips serves one of these reads after the other.
 fn mean_of_a_burst_ns(reads: u64, chips: u64) -> f64 {
     (1..=reads).map(|nth| nth.div_ceil(chips) * READ_ALL).sum::<u64>() as f64 / reads as f64
 }
@@ -105,7 +103,6 @@ fn mean_of_a_burst_ns(reads: u64, chips: u64) -> f64 {
 fn read_burst_is_shared_by_the_chips_of_the_content() {
     const BURST: u64 = 60;
     let chips = 8;
-    // A hundred pages of one content: deduplication leaves room for copies.
     let writes = (0..100).map(|page| (page * 100_000, Op::Write, page as u64, Some(1)));
     // In the first period, a few reads that earn copies; in the second, all at once.
     let reads = (0..3).map(|nth| (50_000_000 + nth * 1_000_000, Op::Read, 0, None));
@@ -152,7 +149,6 @@ fn all_replication_policies_stay_within_the_same_space() {
         let trace = trace(kind, 4_000, seed);
         for alpha in ["0", "0.1", "0.5"] {
             let budgets = REPLICATING.map(|name| {
-                // Few pages a class, so that pages fall and rise again and earn more copies than there is room for.
                 let sets = [("period_s", "0.02"), ("alpha", alpha), ("class_pages", "100")];
                 let summary = replay(&trace, &system(name, &sets)).summary;
                 let budget = count(&summary, "replication", "budget_pages");
@@ -196,7 +192,6 @@ fn the_form_of_the_tables_changes_nothing_but_the_tables() {
         {
             let [two_level, inverted] = ["ca-ssd", "ca-ssd-inverted"].map(|name| {
                 let sets = [("fingerprint_entries", entries), ("sampling_pages", sampling)];
-                // Little room, so that pages are moved.
                 let mut result = replay(&trace, &system_on([2, 2, 2, 1, 20, 16], name, &sets));
                 collected += count(&result.summary, "flash_writes", "gc");
                 for key in ["system", "config", "simulator"] {
@@ -220,10 +215,8 @@ fn the_form_of_the_tables_changes_nothing_but_the_tables() {
 
 #[test]
 fn reads_without_end_do_not_starve_an_erase() {
-    // One die; page 0, on one plane, is read all the time, twice as often as the die can serve.
-    // Writes to page 1 fill the few blocks of the other plane, so that blocks are erased. Each
-    // erase is suspended as often as the limit allows, for `reads` reads each time, and then runs
-    // to its end.
+    // Page 0 is read twice as often as its die can serve. Writes to page 1 fill the die's other plane, so blocks are
+    // erased. Each erase is suspended as often as the limit allows, for `reads` reads each time.
     let (times, reads) = (3u32, 5u32);
     let bench = Bench::new([1, 1, 1, 2, 8, 4]).holding(1).with(|bench| {
         bench.footprint = 2;
@@ -249,7 +242,6 @@ fn reads_without_end_do_not_starve_an_erase() {
         let resumes: Vec<u64> = resumes.filter(|command| command.1 == "resume").map(|c| c.0).collect();
         assert_eq!(resumes.len(), times as usize, "stopped and gone on again so often");
         let gone_on_ns = resumes[resumes.len() - 1];
-        // The next command starts when the erase is over.
         let over_ns = commands[at + 1..].iter().map(|c| c.0).find(|&ns| ns > gone_on_ns).unwrap();
         assert!(over_ns - commands[at].0 <= bound_ns, "{} ns", over_ns - commands[at].0);
     }

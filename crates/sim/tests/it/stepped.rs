@@ -87,8 +87,7 @@ fn the_same_requests_at_the_same_times_give_the_same_result() {
         let replayed = run(&pages, &resolved, &()).unwrap();
         let (lived, done) = stepped(&pages, &resolved, &mut rng);
         look_alike(&replayed, &lived, &format!("seed {seed}: {name} {levels:?}"));
-        // With a write cache, some pages reach the flash only when everything ends; their requests were complete
-        // before.
+        // With a write cache, some pages reach the flash only at the end; their requests were complete before.
         let mut numbers: Vec<u64> = done.iter().map(|&(number, _)| number).collect();
         numbers.sort_unstable();
         let all: Vec<u64> = (0..pages.outline().requests).collect();

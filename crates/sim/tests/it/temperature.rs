@@ -11,8 +11,7 @@ use crate::bench::{nand, trace_of_pages};
 const PAGES: u32 = 12_000;
 const BLOCK_PAGES: u32 = 32;
 
-/// Every page once, then three temperatures of update frequencies 16 to 4 to 1, far enough apart in time that
-/// nothing queues.
+/// Every page once, then three update frequencies, 16 to 4 to 1, without queueing.
 fn trace() -> Trace {
     let mut rng = Rng::stream(1, "three temperatures");
     let third = PAGES / 3;
@@ -58,8 +57,7 @@ fn run_amplifies_writes_like_the_wa_simulator() {
     let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
     for cell in &cells {
         let WaCell { partitions, physical_blocks, write_amplification, .. } = *cell;
-        // Beside its standby block the wa-simulator keeps one active block a partition; here are two of
-        // them and two blocks free.
+        // Beside its standby block the wa-simulator has an active block a partition; here are two and two free.
         let blocks = physical_blocks as u32 + partitions + 1;
         let result = run(&pages, &system(blocks, PartitionPolicy::Offline, partitions), &()).unwrap();
         let (found, expected) = (amplification(&result), write_amplification.unwrap());
@@ -98,7 +96,6 @@ fn results_show_partitions_and_their_ram() {
         assert_eq!(sum("valid_pages"), u64::from(PAGES));
         assert!((440..=450).contains(&sum("blocks")));
     }
-    // Both tell that the first is hot: written more often, on fewer pages a write.
     for (partitions, _) in &found[1..] {
         let writes_a_page = |at: usize| {
             number(&partitions[at]["pages_written"]) as f64 / number(&partitions[at]["valid_pages"]) as f64

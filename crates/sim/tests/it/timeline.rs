@@ -292,7 +292,6 @@ fn check_requests(slices: &[Slice], table: &RecordBatch) {
     }
 }
 
-/// Requests are on no more lanes than ever overlap.
 fn check_lanes(slices: &[Slice]) {
     let requests =
         || slices.iter().filter(|slice| slice.group == "host" && slice.depth == 0 && slice.track != "trims");
@@ -340,8 +339,7 @@ fn check_stages(slices: &[Slice]) {
     assert_eq!(sum(commands.into_iter()), sum(stages.into_iter()));
 }
 
-/// The part of a timeline that is the same in every window: lanes depend on events before the
-/// window.
+/// Without lanes, because these depend on events before the window.
 fn shown(slices: &[Slice], window: (u64, u64)) -> Vec<Slice> {
     let is_in =
         |slice: &&Slice| slice.begin_ns < window.1 && (slice.end_ns > window.0 || slice.begin_ns >= window.0);

@@ -98,7 +98,6 @@ fn a_trace_in_windows_is_the_trace() {
         let resolved = system(name, &[("period_s", "0.01"), ("preload", "footprint")]);
         let source = resolved.content_source(true);
         let whole = PageTrace::build(&trace, resolved.config.nand.page_bytes, source).unwrap();
-        // The last window is shorter than those before.
         let last = whole.columns.requests() * 2 / 3 + 1;
         same_in_windows(&whole, &resolved, &[1, 7, 100, last], name);
     }
@@ -123,7 +122,6 @@ fn a_trace_of_one_request_is_served_by_every_system() {
         for name in system_names() {
             let mut resolved = system(name, &[]);
             if !op.moves_data() && resolved.config.ftl.looks_at_contents() {
-                // Nothing in this trace has a content that could be looked at.
                 resolved.config.ftl.mapping = flashtwin_ftl::Mapping::Page;
                 resolved.config.ftl.replication.policy = flashtwin_ftl::ReplicationPolicy::None;
                 resolved.config.ftl.spread.policy = SpreadPolicy::None;
@@ -253,8 +251,7 @@ fn a_trim_of_part_of_a_page_leaves_the_page() {
 
 #[test]
 fn a_request_counts_in_the_period_in_which_it_completes() {
-    // A program takes 400 us: the second one ends in the second period of 1 ms, and nothing
-    // arrives between it and the sixth.
+    // A program takes 400 us: the second one ends in the second period of 1 ms, with no arrival until the sixth.
     let writes = [(0, 0), (850_000, 1), (5_000_000, 2)];
     let trace = trace_of_pages(writes.map(|(time_ns, page)| (time_ns, Op::Write, page, Some(page as u32))));
     let result = replay(&trace, &system("conventional", &[("replay.period_s", "0.001")]));
@@ -332,8 +329,7 @@ fn a_filled_drive_has_the_fewest_blocks_that_hold_the_pages() {
         let resolved = system_on(levels, name, &[]);
         let (pages, fill) = (1 + u64::from(rng.below(20_000)), f64::from(1 + rng.below(100)) / 100.0);
         let blocks = resolved.blocks_filled_by(pages, fill).unwrap();
-        // Pages that a drive with this many blocks holds, of those that may be filled; `None` if it
-        // cannot work.
+        // `None` if the drive cannot work.
         let holds = |blocks_per_plane: u32| {
             let [channels, chips, dies, planes, _, pages_per_block] = levels;
             let drive =

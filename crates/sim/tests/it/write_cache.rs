@@ -1,5 +1,3 @@
-//! The write-back cache, command by command.
-
 use flashtwin_sim::Suspend;
 use flashtwin_sim::engine::{Charge, Ledger};
 

@@ -11,7 +11,6 @@ use std::time::Duration;
 use flashtwin_live::nbd::{Address, Server, ServerOptions};
 use flashtwin_live::{Caller, Export, MemoryExport, Operation, Writing};
 
-/// A folder of its own, gone with the value.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -45,7 +44,6 @@ pub(crate) fn resident_bytes() -> u64 {
     status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// Memory whose reads, writes and flushes call `before` with their offset.
 pub(crate) struct Watched<F> {
     pub(crate) inner: MemoryExport,
     pub(crate) before: F,
@@ -75,7 +73,6 @@ impl<F: Fn(Operation, u64) + Send + Sync> Export for Watched<F> {
     }
 }
 
-/// A server on a socket in a folder of its own.
 pub(crate) struct Served {
     pub(crate) server: Server,
     pub(crate) socket: PathBuf,
@@ -112,7 +109,6 @@ pub(crate) fn put(mut stream: &UnixStream, parts: &[&[u8]]) {
     stream.write_all(&parts.concat()).unwrap();
 }
 
-/// Whether the other side has closed.
 pub(crate) fn is_closed(mut stream: &UnixStream) -> bool {
     match stream.read(&mut [0; 1]) {
         Ok(count) => count == 0,
@@ -120,19 +116,16 @@ pub(crate) fn is_closed(mut stream: &UnixStream) -> bool {
     }
 }
 
-/// An option with its data.
 pub(crate) fn option(number: u32, data: &[u8]) -> Vec<u8> {
     [b"IHAVEOPT", &number.to_be_bytes()[..], &(data.len() as u32).to_be_bytes(), data].concat()
 }
 
-/// An answer: the option it is for, its kind, its data.
 pub(crate) fn answer(stream: &UnixStream) -> (u32, u32, Vec<u8>) {
     assert_eq!(get::<8>(stream), [0x00, 0x03, 0xe8, 0x89, 0x04, 0x55, 0x65, 0xa9]);
     let [option, kind, length] = [(); 3].map(|()| u32::from_be_bytes(get(stream)));
     (option, kind, get_vec(stream, length as usize))
 }
 
-/// Takes the greeting and answers with both flags.
 pub(crate) fn greet(stream: &UnixStream) {
     assert_eq!(get::<18>(stream), *b"NBDMAGICIHAVEOPT\x00\x03");
     put(stream, &[&[0, 0, 0, 3]]);
@@ -188,13 +181,11 @@ pub(crate) fn request(command: u16, flags: u16, cookie: u64, offset: u64, length
     .concat()
 }
 
-/// A simple reply: its error and its cookie.
 pub(crate) fn simple(stream: &UnixStream) -> (u32, u64) {
     assert_eq!(get::<4>(stream), [0x67, 0x44, 0x66, 0x98]);
     (u32::from_be_bytes(get(stream)), u64::from_be_bytes(get(stream)))
 }
 
-/// Asks without payload, and waits for a simple reply; its error.
 pub(crate) fn ask(stream: &UnixStream, command: u16, flags: u16, offset: u64, length: u32) -> u32 {
     put(stream, &[&request(command, flags, 77, offset, length)]);
     let (error, cookie) = simple(stream);

@@ -12,7 +12,6 @@ use flashtwin_sim::resolve;
 
 use crate::drive::scene::{SYSTEMS, Shape, TIGHT, WIDE, open};
 
-/// One request of whole pages.
 enum Request {
     Write(u32, Vec<u64>),
     Read(u32, u32),
@@ -37,7 +36,6 @@ fn requests(seed: u64, count: usize, pages: u32) -> Vec<Request> {
     made
 }
 
-/// A controller that is driven without time and without a medium.
 struct Bare {
     ftl: Ftl,
     aware: bool,

@@ -11,7 +11,6 @@ use crate::common::seed;
 use crate::drive::oracle::{Client, Oracle};
 use crate::drive::scene::{SINGLE, SYSTEMS, Shape, TIGHT, WIDE, check, open};
 
-/// A run that loses power at a step.
 struct Run {
     shape: Shape,
     seed: u64,
@@ -24,7 +23,7 @@ impl Run {
         DriveOptions { omission: self.omission, ..DriveOptions::default() }
     }
 
-    /// Runs until the power fails at a step; returns the medium, and the allowed data. `None` if the power lasted.
+    /// Returns the medium and the allowed data; `None` if the power lasted.
     fn until(&self, image: &[u8], step: u64) -> Result<Option<(Vec<u8>, Oracle)>, String> {
         let medium = Arc::new(FaultMedium::of(image.to_vec()));
         medium.cut_after(step);
@@ -42,7 +41,6 @@ impl Run {
         Ok(cut.then(|| (medium.after_cut(self.seed ^ step << 8), oracle)))
     }
 
-    /// Steps of the run without a cut.
     fn steps(&self, image: &[u8]) -> u64 {
         let (drive, medium) = open(image.to_vec(), &self.options()).unwrap();
         let mut oracle = Oracle::zeroes(&self.shape);
@@ -73,7 +71,6 @@ impl Run {
         oracle.opened(&drive)
     }
 
-    /// Cuts at each of these steps.
     fn survives_all(&self, system: &str, image: &[u8], steps: impl Iterator<Item = u64>) {
         for step in steps {
             self.survives(image, step)
@@ -82,7 +79,6 @@ impl Run {
     }
 }
 
-/// Every step of a run.
 fn each_step(system: &str, shape: Shape, seed: u64) {
     let run = Run { shape, seed, operations: 60, omission: None };
     let image = shape.image(system);
@@ -154,7 +150,6 @@ fn data_that_the_medium_did_not_keep_are_told_and_not_made_up() {
     }
 }
 
-/// A rule that is broken on purpose is seen to be broken; the message of the first cut that shows it.
 fn caught(system: &str, omission: Omission) -> Option<String> {
     (0..6).find_map(|seed| {
         let run = Run { shape: TIGHT, seed, operations: 300, omission: Some(omission) };

@@ -11,7 +11,6 @@ use crate::common::seed;
 use crate::drive::oracle::{Client, Oracle};
 use crate::drive::scene::{Shape, TIGHT, open};
 
-/// An image with a checkpoint and a log behind it, and its expected data.
 fn used(system: &str, shape: &Shape, seed: u64) -> (Vec<u8>, Oracle) {
     let (drive, medium) = open(shape.image(system), &DriveOptions::default()).unwrap();
     let mut oracle = Oracle::zeroes(shape);
@@ -24,7 +23,6 @@ fn epoch_of(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at + 8..at + 16].try_into().unwrap())
 }
 
-/// Where things begin with a mark, by their epochs.
 fn find(bytes: &[u8], magic: &[u8]) -> Vec<(u64, usize)> {
     let places = (0..bytes.len() / 4096).map(|at| at * 4096).filter(|&at| bytes[at..].starts_with(magic));
     let mut found: Vec<(u64, usize)> = places.map(|at| (epoch_of(bytes, at), at)).collect();
@@ -41,9 +39,7 @@ fn batches(bytes: &[u8]) -> Vec<[usize; 2]> {
     first.iter().zip(second).map(|(&first, &second)| [first, second]).collect()
 }
 
-/// The non-zero parts of an image: a change there may matter. One copy of the last batch of the log
-/// is left out: without a whole copy the batch looks torn by a cut, and its records unanswered; the
-/// medium cannot show the difference.
+/// The non-zero parts of an image, without one copy of the last batch of the log: alone it looks torn by a cut.
 fn written(bytes: &[u8]) -> Vec<usize> {
     let last = batches(bytes).last().map_or(0..0, |&[_, at]| {
         let length = u32::from_le_bytes(bytes[at + 32..at + 36].try_into().unwrap());
@@ -88,7 +84,6 @@ fn opened_right(bytes: Vec<u8>, oracle: &Oracle, read_only: bool) -> Result<bool
     Ok(oracle.clone().read_all(&drive)? == 0)
 }
 
-/// Damages images `rounds` times.
 fn damage_is_told(seed: u64, rounds: u64) {
     for (at, system) in
         ["conventional", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "ds-ftl"].into_iter().enumerate()
@@ -170,7 +165,6 @@ fn a_hole_in_the_log_is_no_torn_end() {
     assert_eq!(opened_right(bytes.clone(), &oracle, false), Ok(true));
 }
 
-/// An image of which reads at some places fail, opened to be read only.
 fn opened_unread(bytes: &[u8], places: Vec<usize>) -> Result<Drive, String> {
     let medium = Arc::new(FaultMedium::of(bytes.to_vec()));
     medium.fail_when(1, move |call| {

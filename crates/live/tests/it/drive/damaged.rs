@@ -1,6 +1,3 @@
-//! A damaged page affects only itself: the drive goes on, and logical pages that point to it return
-//! an error until they are written or trimmed.
-
 use std::sync::Arc;
 
 use flashtwin_bits::SplitMix64;
@@ -19,7 +16,6 @@ fn report(bytes: Vec<u8>) -> Result<CheckReport, String> {
     Drive::check_on(Arc::new(FaultMedium::of(bytes)), true).map_err(|error| error.to_string())
 }
 
-/// Effects of some damage.
 #[derive(Debug)]
 struct Outcome {
     damaged: u64,
@@ -29,8 +25,7 @@ struct Outcome {
     repaired: u64,
 }
 
-/// Damages pages of a drive before it is opened and while it is used. Every write must succeed and
-/// every read be right or an error; once all pages were written again no errors are left.
+/// Every write must succeed and every read be right or an error. Once all pages were written again there are no errors.
 fn goes_on(
     system: &str,
     shape: Shape,
@@ -73,7 +68,6 @@ fn goes_on(
     oracle.read_all(&drive)?;
     drive.flush().map_err(|error| error.to_string())?;
     let (stats, errors) = (drive.stats(), oracle.errors);
-    // Opened again, it knows of the same.
     let bytes = medium.bytes();
     let report = report(bytes.clone())?;
     if report.retired_blocks != stats.retired_blocks {
@@ -180,7 +174,6 @@ fn check_lists_what_of_the_drive_cannot_be_read() {
     let expected = "bytes 5120 to 6143 of the drive cannot be read until they are written or trimmed";
     assert!(found.problems[0].contains(expected), "{:?}", found.problems);
     assert!(found.problems[0].contains(&format!("byte {at} of the medium")), "{:?}", found.problems);
-    // Once trimmed, the page belongs to no logical page.
     let (drive, medium) = open(bytes, &DriveOptions::default()).unwrap();
     let mut page = vec![1; 1024];
     assert_eq!(drive.read(5120, &mut page, &()).unwrap_err().kind(), std::io::ErrorKind::InvalidData);
@@ -213,7 +206,6 @@ fn a_content_whose_page_is_damaged_is_written_anew() {
     }
 }
 
-/// Some disks give a sector at the second try.
 #[test]
 fn a_page_that_is_read_at_the_second_try_is_not_lost() {
     let (bytes, _) = filled("conventional");

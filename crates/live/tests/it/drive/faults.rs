@@ -49,7 +49,6 @@ impl Rates {
     }
 }
 
-/// Outcome of a run.
 #[derive(Debug, Default)]
 struct Outcome {
     failed: u64,
@@ -66,7 +65,6 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Several sessions, each until something failed and a while beyond.
     fn go(&self, sessions: u64) -> Result<Outcome, String> {
         let mut bytes = self.shape.image(self.system);
         let mut oracle = Oracle::zeroes(&self.shape);

@@ -1,5 +1,3 @@
-//! Drives in files, and errors.
-
 use flashtwin_live::drive::{CreateOptions, DriveOptions};
 use flashtwin_live::{Drive, Export, Writing};
 
@@ -113,7 +111,6 @@ fn a_drive_whose_making_was_interrupted_is_made_again() {
         assert!(!part.exists());
         Drive::open(&path, &DriveOptions::default()).unwrap();
     }
-    // Somebody else's file is not taken, nor one that is being made.
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&part, "half of a film").unwrap();
     let error = create().unwrap_err().to_string();

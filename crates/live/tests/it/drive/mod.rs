@@ -1,6 +1,3 @@
-//! The drive's guarantees: against a plain array of bytes, through power cuts, from damaged images,
-//! and with the same programs as a controller without a medium.
-
 mod counts;
 mod cuts;
 mod damage;

@@ -38,14 +38,12 @@ fn run(system: &str, shape: &Shape, seed: u64, steps: u32) -> Result<u64, String
     Ok(erases)
 }
 
-/// Closes a drive, or leaves it with all writes flushed.
 fn end(drive: Drive, how: u64, oracle: &mut Oracle) -> Result<(), String> {
     let ended = if how.is_multiple_of(2) { drive.close() } else { drive.flush() };
     oracle.flushed();
     ended.map_err(|error| error.to_string())
 }
 
-/// Every system, with its number added to the seed.
 fn each_system(seed: u64, steps: [u32; 3]) {
     for (at, system) in SYSTEMS.into_iter().enumerate() {
         for (shape, steps) in [TIGHT, SINGLE, WIDE].into_iter().zip(steps) {

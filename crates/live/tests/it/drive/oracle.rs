@@ -16,7 +16,6 @@ pub(crate) struct Oracle {
     pub(crate) page_bytes: usize,
     now: Vec<Values>,
     kept: Vec<Values>,
-    /// Pages that answered with an error, and were read rightly.
     pub(crate) errors: u64,
     pub(crate) right: u64,
 }
@@ -43,7 +42,6 @@ impl Oracle {
         pages.map(part).collect()
     }
 
-    /// A range was given these bytes, or may have been.
     fn given(&mut self, offset: usize, bytes: &[u8], happened: bool) {
         for (page, part, at) in self.parts(offset, bytes.len()) {
             let changed = |old: &Vec<u8>| {
@@ -60,7 +58,6 @@ impl Oracle {
         }
     }
 
-    /// Everything is durable as it is now.
     pub(crate) fn flushed(&mut self) {
         self.kept.clone_from(&self.now);
     }
@@ -71,12 +68,10 @@ impl Oracle {
         Ok(())
     }
 
-    /// The drive was opened again.
     pub(crate) fn restart(&mut self) {
         self.now.clone_from(&self.kept);
     }
 
-    /// Reads a range; it must be an error or allowed data.
     pub(crate) fn read(&mut self, drive: &Drive, offset: usize, length: usize) -> Result<bool, String> {
         let mut bytes = vec![1; length];
         if drive.read(offset as u64, &mut bytes, &()).is_err() {
@@ -94,7 +89,6 @@ impl Oracle {
         Ok(true)
     }
 
-    /// Reads all, page by page; how many are errors.
     pub(crate) fn read_all(&mut self, drive: &Drive) -> Result<usize, String> {
         let mut errors = 0;
         for page in 0..self.now.len() {
@@ -103,7 +97,6 @@ impl Oracle {
         Ok(errors)
     }
 
-    /// Reads all of a drive that was opened again: no page may be an error, and what it has is durable.
     pub(crate) fn opened(&mut self, drive: &Drive) -> Result<(), String> {
         self.restart();
         let errors = self.read_all(drive)?;
@@ -111,7 +104,6 @@ impl Oracle {
         if errors == 0 { Ok(()) } else { Err(format!("{errors} pages cannot be read")) }
     }
 
-    /// Gives each page a value of its own; the first error.
     pub(crate) fn write_all(&mut self, drive: &Drive, seed: u64) -> Result<(), String> {
         for page in 0..self.now.len() {
             let bytes = page_of(seed << 20 | page as u64, self.page_bytes);
@@ -127,13 +119,11 @@ impl Oracle {
     }
 }
 
-/// Bytes that are the same for the same value.
 pub(crate) fn page_of(value: u64, page_bytes: usize) -> Vec<u8> {
     let mut random = SplitMix64(value);
     (0..page_bytes).map(|_| random.next() as u8 & 3).collect()
 }
 
-/// A host that goes on after failures.
 pub(crate) struct Client {
     random: SplitMix64,
     /// One in this many operations is a flush.
@@ -166,7 +156,6 @@ impl Client {
         bytes
     }
 
-    /// Several operations, none of which may fail.
     pub(crate) fn steps(&mut self, drive: &Drive, oracle: &mut Oracle, count: u32) -> Result<(), String> {
         (0..count).try_for_each(|_| self.step(drive, oracle)?)
     }

@@ -1,5 +1,3 @@
-//! Small drives.
-
 use std::sync::Arc;
 
 use flashtwin_live::drive::{CreateOptions, Drive, DriveOptions, Plan};
@@ -34,10 +32,8 @@ pub(crate) struct Shape {
 /// A few planes with hardly any room beside the logical pages.
 pub(crate) const TIGHT: Shape =
     Shape { levels: [2, 2, 1, 1], blocks: 7, pages: 4, page_bytes: 1024, logical: 46 };
-/// One plane, one page a sector.
 pub(crate) const SINGLE: Shape =
     Shape { levels: [1, 1, 1, 1], blocks: 9, pages: 8, page_bytes: 512, logical: 39 };
-/// More of everything.
 pub(crate) const WIDE: Shape =
     Shape { levels: [2, 2, 2, 1], blocks: 9, pages: 8, page_bytes: 4096, logical: 250 };
 
@@ -60,7 +56,6 @@ impl Shape {
         ]
         .map(|(key, value)| (key.to_owned(), value.to_string()))
         .into();
-        // Other choices of victims, and blocks moved on account of wear.
         let victims = [
             ("static", "d-choices"),
             ("dynamic", "fifo"),
@@ -71,7 +66,6 @@ impl Shape {
             sets.push(("ftl.gc.victim".into(), (*victim).into()));
         }
         if ["conventional", "dynamic", "ca-ssd-inverted", "rr-ssd-online"].contains(&system) {
-            // Blocks are left half collected.
             sets.push(("ftl.gc.step_pages".into(), "1".into()));
         }
         if system == "hipa" {
@@ -95,7 +89,6 @@ impl Shape {
         sets
     }
 
-    /// The image of a new drive.
     pub(crate) fn image(&self, system: &str) -> Vec<u8> {
         let sets = self.sets(system);
         let options =
@@ -113,7 +106,6 @@ pub(crate) fn open(bytes: Vec<u8>, options: &DriveOptions) -> Result<(Drive, Arc
     Ok((drive, medium))
 }
 
-/// No problem is found, and the tables agree.
 pub(crate) fn check(bytes: Vec<u8>) -> Result<(), String> {
     let report =
         Drive::check_on(Arc::new(FaultMedium::of(bytes)), true).map_err(|error| error.to_string())?;

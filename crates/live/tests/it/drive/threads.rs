@@ -15,7 +15,6 @@ const THREADS: usize = 4;
 struct Pages {
     now: Vec<Vec<u8>>,
     kept: Vec<Vec<u8>>,
-    /// Reads that were right.
     right: u32,
 }
 
@@ -65,7 +64,6 @@ fn work(drive: &Drive, thread: usize, seed: u64, count: usize, stops: bool) -> R
     Ok(pages)
 }
 
-/// All threads at once.
 fn work_together(drive: &Drive, seed: u64, count: usize, stops: bool) -> Result<Vec<Pages>, String> {
     std::thread::scope(|scope| {
         let start = |thread| scope.spawn(move || work(drive, thread, seed, count, stops));

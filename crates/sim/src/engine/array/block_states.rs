@@ -3,8 +3,7 @@
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::Block;
 
-/// Packed in a word of zeroed memory a block: pending reads in the lowest bits, then pending
-/// erases, then erases carried out (which may wrap: only equality matters).
+/// A word a block: pending reads in the lowest bits, pending erases, erases carried out (may wrap: only compared).
 pub(crate) struct BlockStates {
     words: By<Block, HugeSlice<u64>>,
 }

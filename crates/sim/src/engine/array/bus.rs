@@ -9,8 +9,7 @@ pub(crate) struct Bus {
 }
 
 impl Bus {
-    /// Returns when the command has been sent, between two bursts of data. If commands queued behind data, the dies of
-    /// a busy channel would sense in step and leave it idle meanwhile.
+    /// Commands go between bursts of data. Behind data, dies of a busy channel would sense in step and leave it idle.
     #[inline]
     pub(crate) fn command(&mut self, now_ns: u64, length_ns: u64) -> u64 {
         self.command_free_ns = self.command_free_ns.max(now_ns) + length_ns;
@@ -19,7 +18,7 @@ impl Bus {
         self.command_free_ns
     }
 
-    /// Asks for the channel at `now_ns` for `length_ns`; returns when the transfer ends.
+    /// Returns when the transfer ends.
     #[inline]
     pub(crate) fn transfer(&mut self, now_ns: u64, length_ns: u64) -> u64 {
         self.free_ns = self.free_ns.max(now_ns) + length_ns;

@@ -32,10 +32,9 @@ impl Array {
         }
     }
 
-    /// Starts the next operation of an idle unit. Host reads go first (RR-SSD paper, section I), then host writes, then
-    /// the controller's own work (or these two in order of arrival), and last background jobs. Urgent work of the
-    /// controller precedes all. An operation that must wait lets those behind it go on, and never waits for one that
-    /// was decided after it, so there is no deadlock.
+    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work (or these two in
+    /// order of arrival), last background jobs; urgent work precedes all. An operation that must wait lets others go
+    /// on, and never waits for one that was decided after it, so there is no deadlock.
     #[inline]
     pub(crate) fn dispatch<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         if !self.is_idle(unit) {
@@ -92,7 +91,7 @@ impl Array {
         own.is_some_and(|(_, own)| self.ops[own].ready_ns < self.ops[write].ready_ns)
     }
 
-    /// The first operation of a queue that may start. The controller's own operations on one plane keep their order.
+    /// The controller's own operations on one plane keep their order.
     #[inline(always)] // Most queues are empty: a call would cost more than the look.
     fn first_ready(&self, unit: Unit, queue: Queue) -> Option<(Choice, u32)> {
         let head = self.units[unit].head(queue);
@@ -125,8 +124,7 @@ impl Array {
         None
     }
 
-    /// Whether the unit has been idle for long enough for background jobs (a fixed timer: Golding et al., USENIX 1995).
-    /// If not, sets an event for that moment. Work of jobs does not end the idle time.
+    /// A fixed timer (Golding et al., USENIX 1995). Sets an event if time is left. Work of jobs does not end idle time.
     #[inline]
     fn idle_long_enough(&mut self, unit: Unit) -> bool {
         self.idle_ns == 0 || self.idle_time_is_up(unit)
@@ -155,7 +153,6 @@ impl Array {
         self.is_idle(unit) && !waits && state.suspended.is_none() && self.idle_long_enough(unit)
     }
 
-    /// Starts an operation; `false` when it took no time and the unit is still idle.
     #[inline]
     fn start<O: Observer>(
         &mut self,
@@ -166,8 +163,7 @@ impl Array {
     ) -> bool {
         let now = self.now_ns;
         self.ops[slot].next = NONE;
-        // Only these fields are copied: reading the whole operation back so soon after its fields were
-        // written one by one would stall the processor.
+        // Copies only these fields, because a whole operation just written field by field stalls the processor.
         let Op { offline, work, cause, .. } = self.ops[slot];
         if offline || (work == Work::OwnRead && !self.flash_has(slot)) {
             self.carry_out_at_once(slot, accounts);
@@ -232,8 +228,7 @@ impl Array {
         }
     }
 
-    /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of
-    /// nested calls the outermost counts.
+    /// Units wait, so that operations queued at the same time share a command. The outermost of nested calls counts.
     #[inline]
     pub(crate) fn hold(&mut self) -> UnitHold {
         let rule = &mut self.multi_plane;
@@ -282,7 +277,6 @@ impl Array {
         Shared { commands: 1, pages: 1, sense_ns: self.sense_ns(self.ops[slot].ppn) }
     }
 
-    /// Chains and takes up the operations that share a command with one that starts.
     #[cold]
     fn take_up_gathered<O: Observer>(
         &mut self,

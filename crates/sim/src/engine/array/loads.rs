@@ -85,8 +85,7 @@ impl Loads {
         view.at(now_ns)
     }
 
-    /// The expected wait of a new read: the rest of the operation in service, and the reads already waiting. A chip is
-    /// as good as its best unit.
+    /// The rest of the operation in service, and the reads already waiting. A chip is as good as its best unit.
     fn expect(&mut self, units: &[UnitState], suspension: &Suspension, now_ns: u64) {
         let waits = self.unit_wait.iter_mut().zip(units).zip(&*self.unit_reads);
         for ((wait, unit), &reads) in waits {

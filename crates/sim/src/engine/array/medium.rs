@@ -6,8 +6,7 @@ use flashtwin_nand::Ppn;
 use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
 
 impl Array {
-    /// Carries out an operation of the replication phase in no time. Returns `false`, without any effect, if it must
-    /// follow another that has not happened yet.
+    /// Returns `false`, without any effect, if it must follow another that has not happened yet.
     #[inline(never)]
     pub(super) fn carry_out_offline<O: Observer>(
         &mut self,

@@ -1,6 +1,5 @@
 //! Reads that wait for the same data at the same chip: one is served, all are complete (SSDsim: Hu et al., ICS 2011;
-//! for duplicate pages DS-FTL paper, 4.3.2). A read in service cannot be joined, because it began before the new read
-//! came.
+//! for duplicate pages DS-FTL paper, 4.3.2). A read in service cannot be joined, because it began earlier.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{ReadTarget, Unit};
@@ -17,8 +16,7 @@ pub(crate) struct MergedRead {
     pub(crate) redirected: bool,
     pub(crate) charged: OpenLedger,
     pub(crate) came_ns: u64,
-    /// While the other read waits: by holder, how long the unit had been held when this one joined. Once the other
-    /// begins: how long it was held from then until the beginning.
+    /// How long the unit had been held, by holder, when this read joined; once the other begins, held since then.
     pub(crate) held: HoldTimes,
 }
 
@@ -29,7 +27,7 @@ struct MergedReads {
     joined: Vec<MergedRead>,
 }
 
-/// The reads that may be joined. [`Op::other`] of such a read is the number of those that joined it.
+/// [`Op::other`] of a read that may be joined is the number of those that joined it.
 #[derive(Debug)]
 pub(super) struct Merging {
     twins: bool,
@@ -44,8 +42,7 @@ impl Merging {
         merges.then(|| Self { twins, waiting: HashMap::new(), merged: Slab::new() })
     }
 
-    /// The chip, and either the page or, if duplicate pages count, the name `data` that the controller gave to its
-    /// content.
+    /// The chip, and the page or, if duplicate pages count, `data`, the controller's name of its content.
     fn key(&self, chip: Chip, ppn: Ppn, data: u64) -> (Chip, u64) {
         (chip, if self.twins { data } else { u64::from(ppn.number()) })
     }
@@ -66,7 +63,7 @@ impl Merging {
 }
 
 impl Array {
-    /// Lets a host read join one that waits at the same chip for the same data. Returns whether it did.
+    /// Returns whether the read joined one.
     pub(super) fn join_read<O: Observer>(
         &mut self,
         unit: Unit,
@@ -97,7 +94,7 @@ impl Array {
         }
     }
 
-    /// A host read begins: no read can join it any more, and the waits of those that did are over.
+    /// The read begins: none can join it any more, and the waits of those that did are over.
     #[inline]
     pub(super) fn close_merged(&mut self, unit: Unit, merged: u32) {
         let Some(merging) = self.merging.as_mut().filter(|_| merged != NONE) else { return };

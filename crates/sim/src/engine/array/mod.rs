@@ -1,8 +1,6 @@
-//! The flash array: units (chips, dies or planes) that serve one operation at a time, channels, and block states.
-//!
-//! It decides only the order in which waiting operations are served. It knows no requests, contents or tables. There is
-//! at most one event a unit, the end of its stage. The end of a transfer is known at once, because a bus serves in
-//! order.
+//! The flash array: units (chips, dies or planes) that serve one operation at a time, channels, and block states. It
+//! decides only the order in which waiting operations are served. There is at most one event a unit, the end of its
+//! stage; the end of a transfer is known at once, because a bus serves in order.
 
 mod block_states;
 mod bus;
@@ -54,16 +52,13 @@ const NO_EVENT: u64 = u64::MAX;
 pub(crate) enum Completion {
     /// The operation goes on, or the unit has begun another one.
     None,
-    /// The data of a program are in the chip's register, and so are those of the operations behind it in its command
-    /// ([`Array::next_of_command`]). Only where that completes a write.
+    /// A program's data, and those behind it in its command, are in the register. Only where that completes a write.
     DataIn(u32),
-    /// One read of a command on several planes has delivered its data and goes to [`Array::end`]. The unit goes on with
-    /// the next.
+    /// One read of a command on several planes is out and goes to [`Array::end`]. The unit goes on with the next.
     DataOut(u32),
-    /// A command is done. Each of its operations, from this first one on ([`Array::next_of_command`]), goes to
-    /// [`Array::end`], and then the unit to [`Array::dispatch`].
+    /// A command is done. Its operations, from this one on ([`Array::next_of_command`]), go to [`Array::end`], and then
+    /// the unit to [`Array::dispatch`].
     Command(u32),
-    /// The unit has been idle for as long as background jobs must wait.
     Idle,
 }
 
@@ -217,7 +212,6 @@ impl Array {
         }
     }
 
-    /// Pins a page that [`Op::pins_block`] of its read will release.
     #[inline]
     pub(crate) fn pin_page(&mut self, ppn: Ppn) {
         self.blocks.read_begins(self.geometry.block_index(ppn));
@@ -243,8 +237,7 @@ impl Array {
         self.units.prefetch(self.unit_of_plane[self.geometry.plane(ppn)]);
     }
 
-    /// Worth it for operations that waited for idle time: they were queued so long ago that the processor's cache has
-    /// dropped them.
+    /// For operations that waited for idle time, because the processor's cache has dropped them.
     #[inline]
     pub(crate) fn prefetch_event(&self) {
         let state = &self.units[Unit::new(self.events.next().1)];
@@ -252,8 +245,7 @@ impl Array {
         self.ops.prefetch(state.head(Queue::Idle));
     }
 
-    /// Whether this page has been programmed, as the controller's tables assume. Otherwise see
-    /// [`Array::place_on_flash`].
+    /// Whether the page was programmed, as the tables assume. If not, see [`Array::place_on_flash`].
     #[inline]
     fn holds(&self, ppn: Ppn) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)
@@ -270,8 +262,7 @@ impl Array {
                     && self.blocks.life(self.geometry.block_index(op.ppn)) == op.life
             }
             Work::OwnProgram => {
-                // A job's program waits in a queue of its own, so that its block may still be in an
-                // earlier life. So does a program unit some of whose pages are a job's.
+                // A job's program, or a unit with one, waits apart: its block may be in an earlier life.
                 self.flash.is_next(&self.geometry, op.ppn)
                     && (op.job == NO_JOB && self.program_units.is_none()
                         || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
@@ -283,8 +274,7 @@ impl Array {
         }
     }
 
-    /// Whether the flash has the page that a read on the controller's own account needs. If not, the read belongs to a
-    /// background job: its page is still in controller RAM, or its block was erased during the wait.
+    /// If not, the read is a background job's: its page is still in controller RAM, or was erased during the wait.
     #[inline]
     pub(super) fn flash_has(&self, slot: u32) -> bool {
         let op = &self.ops[slot];

@@ -1,5 +1,5 @@
-//! Commands of several operations: multi-plane commands (ONFI 4.0), in which planes are loaded and read out one after
-//! the other and work together, and reads of one flash page (`nand.sense_pages`), which is sensed once.
+//! Commands of several operations: multi-plane commands (ONFI 4.0), whose planes are loaded and read out in turn and
+//! work together, and reads of one flash page (`nand.sense_pages`), which is sensed once.
 
 use super::unit::WINDOW;
 use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
@@ -36,8 +36,7 @@ impl MultiPlaneRule {
         Self { rule, planes_per_die, dies_per_unit, may_hold, holding: false, held: Vec::new() }
     }
 
-    /// Die within the unit and plane within the die. A read of `any-chip` redirection counts as one of the same place
-    /// on the chip that serves it.
+    /// Die within the unit and plane within the die. A redirected read counts as one of the same place on its chip.
     fn place(&self, plane: Plane) -> (u32, u32) {
         (plane.number() / self.planes_per_die % self.dies_per_unit, plane.number() % self.planes_per_die)
     }
@@ -53,8 +52,7 @@ fn kind(work: Work) -> u8 {
 }
 
 impl Array {
-    /// Chains operations of a queue that may share the command of one that starts, by `next`. Returns the number of
-    /// planes.
+    /// Chains companions for the command of one that starts, by `next`. Returns the number of planes.
     pub(super) fn gather(&mut self, unit: Unit, queue: Queue, slot: u32) -> u64 {
         let first = self.ops[slot];
         let (die, plane) = self.multi_plane.place(self.geometry.plane(first.ppn));
@@ -102,8 +100,7 @@ impl Array {
         count
     }
 
-    /// Chains the reads of a queue that ask for the flash page of one that starts, by `next`. Returns the number of
-    /// pages.
+    /// Chains reads of the flash page of one that starts, by `next`. Returns the number of pages.
     pub(super) fn gather_sense(&mut self, unit: Unit, queue: Queue, slot: u32) -> u64 {
         let (first, most) = (self.ops[slot], u64::from(self.geometry.sense_pages));
         let wanted = self.place_of_sense(first.ppn);

@@ -6,8 +6,7 @@ use flashtwin_nand::Ppn;
 use super::{Accounts, Array, Observer, Op, Queue, Work};
 
 impl Array {
-    /// Takes operations that the controller ordered on its own account. `offline`: they take no time unless they must
-    /// follow another, because the mirror serves the host in the replication phase.
+    /// `offline`: they take no time unless they must follow another, because the mirror serves the host meanwhile.
     pub(crate) fn carry_out_orders<O: Observer>(
         &mut self,
         ordered: &[FlashOp],
@@ -26,8 +25,7 @@ impl Array {
                 OpKind::Erase => Work::OwnErase,
             };
             if order.kind == OpKind::Read && !offline && order.job >= IDLE_STEP && !self.holds(order.ppn) {
-                // The page is on its way to the flash. Its copy takes the data from controller RAM, which keeps them
-                // until the copy is programmed.
+                // The page is on its way to the flash: its copy takes the data from controller RAM.
                 accounts.counts.own_buffer_reads[order.cause as usize] += 1;
                 self.note_further_move(&ordered[at..]);
                 continue;
@@ -53,9 +51,8 @@ impl Array {
         self.release(held, accounts);
     }
 
-    /// The life (erase count) of the block in which a host page just decided will be programmed. In the tables a block
-    /// may have been erased several times while its erases wait for the flash, so the page's number does not tell those
-    /// lives apart. `ordered`: the operations that the same decision ordered.
+    /// The life (erase count) of the block in which the host page just decided will be programmed: its erases may still
+    /// wait for the flash, so the number does not tell lives apart. `ordered`: what the same decision ordered.
     #[inline]
     pub(crate) fn life_of_program(&self, ppn: Ppn, ordered: &[FlashOp]) -> u32 {
         let block = self.geometry.block_index(ppn);

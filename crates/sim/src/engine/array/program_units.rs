@@ -1,7 +1,7 @@
 //! Program units: neighbouring pages of a block that a die programs at once.
 //!
-//! Controller RAM keeps a page, and serves its reads, until its unit is full. Then the unit is one command: its pages
-//! are transferred one after the other and programmed in one tPROG. Parity is a command without a page.
+//! Controller RAM keeps a page until its unit is full. Then the pages are transferred one after the other and
+//! programmed in one tPROG. Parity is a command without a page.
 
 use std::collections::BTreeMap;
 
@@ -23,11 +23,9 @@ pub(super) struct ProgramUnits {
     open: BTreeMap<Block, OpenUnit>,
     /// By slot of an operation: the next of its unit, [`NONE`] behind the last.
     behind: Vec<u32>,
-    /// Pages of the host's in open units, and those in units that wait for their die or are in service.
     host_gathered: u32,
     host_under_way: u32,
-    /// Units that bring one of parity (0: none), and units since the last one, of the host's and of the controller's
-    /// own.
+    /// Units that bring one of parity (0: none); units since the last one, of the host's and of the controller's own.
     data_units: u32,
     since_parity: [u32; 2],
     next_parity: u32,
@@ -64,7 +62,7 @@ impl ProgramUnits {
         }
     }
 
-    /// The unit of a block goes to its die. Returns its first operation.
+    /// Returns the unit's first operation.
     fn close(&mut self, block: Block, ops: &Pool<Op>) -> Option<u32> {
         let first = self.open.remove(&block)?.first;
         let hosts = self.chain(first).filter(|&slot| ops[slot].work == Work::HostProgram).count() as u32;
@@ -109,7 +107,7 @@ impl Array {
         self.geometry.program_pages > 1
     }
 
-    /// Pages of the host's that wait for the rest of their unit, and those whose unit is full and not programmed.
+    /// Those that wait for the rest of their unit, and those whose unit is full and not programmed.
     pub(crate) fn host_pages_in_units(&self) -> (u32, u32) {
         self.program_units.as_ref().map_or((0, 0), |units| (units.host_gathered, units.host_under_way))
     }

@@ -1,8 +1,6 @@
-//! Reads that wait for the program of their page, where controller RAM does not serve reads. The key of a wait is the
-//! page and the life of its block, because after an erase the number is another page.
-//!
-//! The wait stands in the array, because the block must be pinned at the very moment of the program: operations that
-//! take no time may program the page and erase its block in one dispatch.
+//! Reads that wait for the program of their page, where controller RAM serves no reads. A wait's key has the life of
+//! its block, because after an erase the number is another page. The wait is kept in the array, which pins the block at
+//! once, because operations without time may erase it next.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{ReadTarget, Unit};
@@ -47,8 +45,7 @@ impl ProgramWaits {
 }
 
 impl Array {
-    /// Enters a read; returns its number. It has not come to its chip yet ([`Array::awaited_read_comes`]), because
-    /// other things may have to be read first.
+    /// Returns its number. Other things may be read before it comes to its chip ([`Array::awaited_read_comes`]).
     pub(crate) fn await_program<O: Observer>(
         &mut self,
         read: AwaitedRead,
@@ -107,8 +104,7 @@ impl Array {
         }
     }
 
-    /// Queues a read whose page has been programmed. If the program ends now, `programmer` is its unit, which
-    /// dispatches itself.
+    /// If the program ends now, `programmer` is its unit, which dispatches itself.
     fn queue_awaited<O: Observer>(&mut self, at: u32, programmer: Option<Unit>, accounts: &mut Accounts<O>) {
         let Some(awaited) = &mut self.awaited else { return };
         awaited.reads.free(at);

@@ -1,8 +1,7 @@
 //! Pages that collection has decided to move and has not read yet.
 //!
-//! The tables name a page's new place as soon as the move is decided, but controller RAM has the page only once
-//! collection has read it. Until then the host reads the page at its old place, and the victim's erase waits for that
-//! read. Linux's FTL for open-channel SSDs, pblk, does the same (`pblk_write_gc_to_cache`).
+//! The tables name a page's new place at once, but controller RAM has it only once collection has read it. Until then
+//! the host reads the old place, and the victim's erase waits. Linux's pblk does the same (`pblk_write_gc_to_cache`).
 
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_ftl::{FlashOp, OpKind};
@@ -10,8 +9,8 @@ use flashtwin_nand::{Block, Ppn};
 
 use super::{Array, NONE, Op, Pool};
 
-/// For each block that pages are moved to: the reads that have not ended. They are linked by [`Op::other`] in the order
-/// in which they were ordered, which is nearly always that in which they end. [`Op::request`] is the page's new place.
+/// For each block that pages are moved to: the reads that have not ended, linked by [`Op::other`] as they were ordered,
+/// which is nearly always how they end. [`Op::request`] is the page's new place.
 pub(super) struct Relocations {
     /// First and last read of each block, plus one each; 0: none. Untouched memory costs nothing.
     lists: By<Block, HugeSlice<[u32; 2]>>,
@@ -58,8 +57,7 @@ impl Relocations {
 }
 
 impl Array {
-    /// The read `slot`, the first of these orders, is queued. If the next one programs its data, the page is moved
-    /// there.
+    /// If the second of these orders programs the data of the first, read `slot`, the page is moved there.
     #[inline]
     pub(super) fn note_move(&mut self, slot: u32, orders: &[FlashOp]) {
         if let Some(to) = destination(orders) {
@@ -67,8 +65,7 @@ impl Array {
         }
     }
 
-    /// The first of these orders is to read a page that is not on flash. If its move has not read it yet, that read is
-    /// now for its next place.
+    /// If the first of these orders reads a page whose move has not read it yet, that read is now for the next place.
     pub(super) fn note_further_move(&mut self, orders: &[FlashOp]) {
         let (Some(read), Some(to)) = (orders.first(), destination(orders)) else { return };
         let block = self.geometry.block_index(read.ppn);
@@ -100,8 +97,7 @@ impl Array {
         }
     }
 
-    /// The flash page with the data that the controller's tables give for this page. `None` if controller RAM has them,
-    /// on their way to the flash.
+    /// `None` if controller RAM has the page's data, on their way to the flash.
     #[inline]
     pub(crate) fn place_on_flash(&self, ppn: Ppn) -> Option<Ppn> {
         if self.holds(ppn) { Some(ppn) } else { self.place_before_move(ppn) }
@@ -114,7 +110,6 @@ impl Array {
     }
 }
 
-/// Where the page goes that the first of these orders reads.
 fn destination(orders: &[FlashOp]) -> Option<Ppn> {
     let [read, program, ..] = orders else { return None };
     (program.kind == OpKind::Program && program.source == read.ppn).then_some(program.ppn)

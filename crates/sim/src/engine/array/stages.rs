@@ -8,7 +8,7 @@ use super::unit::Stage;
 use super::{Accounts, Array, Completion, NO_EVENT, NONE, Observer, Op, Work};
 
 impl Array {
-    /// Advances to the end of a unit's stage. The caller calls [`Array::end_event`] when all of it is done.
+    /// The caller calls [`Array::end_event`] when all of it is done.
     #[inline]
     pub(crate) fn step<O: Observer>(&mut self, accounts: &mut Accounts<O>) -> (Unit, Completion) {
         let (time_ns, unit) = self.events.next();
@@ -70,7 +70,7 @@ impl Array {
         }
     }
 
-    /// Ends an operation that was reported complete. Its slot may be reused from now on.
+    /// Its slot may be reused from now on.
     #[inline]
     pub(crate) fn end<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) -> Op {
         let chip = self.units[unit].chip;
@@ -118,8 +118,7 @@ impl Array {
         self.units[unit].lost_ns
     }
 
-    /// Charges a command from `start_ns` until now. What is left beside the array's work, suspensions, and the fixed
-    /// time of commands and data was a wait for a busy channel.
+    /// What is left beside the array's work, suspensions and fixed times was a wait for a busy channel.
     #[inline]
     pub(crate) fn charge_command(&self, ledger: &mut Ledger, start_ns: u64, array_ns: u64, lost_ns: u64) {
         let transfer_ns = self.timing.command_ns + self.timing.transfer_ns;

@@ -1,13 +1,10 @@
-//! How operations come to their units.
-
 use flashtwin_ftl::{ReadTarget, Unit};
 
 use super::{Accounts, Array, Observer, Op, OpenLedger, Queue, Work};
 
 impl Array {
-    /// Queues an operation at the unit of its page; returns its slot. Inlined, so that its parts are written to their
-    /// slot: a processor cannot read back in one piece what was just written in several, but stalls until memory has
-    /// it.
+    /// Returns its slot. Inlined, so that its parts are written to their slot, because a processor stalls when it reads
+    /// back in one piece what was just written in several.
     #[inline(always)]
     pub(crate) fn submit<O: Observer>(&mut self, queue: Queue, op: Op, accounts: &mut Accounts<O>) -> u32 {
         let unit = self.unit_of_plane[self.geometry.plane(op.ppn)];
@@ -50,7 +47,6 @@ impl Array {
         self.note_wait(unit, slot, accounts);
     }
 
-    /// Queues a host's read of a page that is on flash. `data` names the data, for reads that may be merged.
     #[inline]
     pub(crate) fn read_for_host<O: Observer>(
         &mut self,

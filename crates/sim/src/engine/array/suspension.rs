@@ -1,5 +1,5 @@
 //! Suspension of programs and erases for reads (G. Wu, X. He, FAST '12). Drives stop between slices (pulses), so a read
-//! waits for the rest of a slice, in which the array works on. A transfer to the register is not interrupted.
+//! waits for the rest of one. A transfer to the register is not interrupted.
 
 use super::op::holder;
 use super::unit::{Stage, Suspended, UnitState};
@@ -57,8 +57,8 @@ struct Slices {
 impl Slices {
     const MOST_MEANS: u64 = 5;
 
-    /// How long the slice under way will last. By comparisons alone (J. von Neumann, "Various techniques used in
-    /// connection with random digits", 1951), so that every machine draws the same.
+    /// By comparisons alone (J. von Neumann, "Various techniques used in connection with random digits", 1951), so that
+    /// every machine draws the same.
     fn draw_ns(&mut self) -> u64 {
         if self.mean_ns == 0 {
             return 0;
@@ -90,7 +90,6 @@ impl Array {
         state.suspensions = times;
     }
 
-    /// Suspends the operation in service for a read that has been queued, if the read gains by it.
     #[inline]
     pub(super) fn suspend_for_read<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         let state = &self.units[unit];
@@ -106,8 +105,7 @@ impl Array {
             Work::OwnErase => self.timing.erase_ns,
             _ => self.timing.program_ns,
         };
-        // During the transfer of the data the array has not begun: it is suspended when it does.
-        // Once resumed, it also has the time to resume before it, and may be suspended in that again.
+        // During the transfer the array has not begun: it is suspended when it does, also in its time to resume.
         let array_ns = if state.suspensions > 0 { array_ns + self.suspension.resume_ns } else { array_ns };
         let begins_ns = state.busy_until_ns.saturating_sub(array_ns);
         let from_ns = self.now_ns.max(begins_ns) + self.suspension.slices.draw_ns();

@@ -5,8 +5,7 @@ use flashtwin_nand::{Channel, Chip};
 use super::super::accounts::{Charge, HoldTimes};
 use super::{NONE, Op, Pool};
 
-/// Operations of a queue that are searched for one that may start, or for companions. The bound keeps a search short
-/// where a die is far behind; controllers have one, too.
+/// Operations of a queue that are searched, because a search must be short where a die is far behind.
 pub(super) const WINDOW: u32 = 64;
 
 /// The queues of a unit, in the order they are served.
@@ -16,7 +15,7 @@ pub(crate) enum Queue {
     Reads,
     Writes,
     Background,
-    /// Work of background jobs: only when the unit has nothing else to do.
+    /// Only when the unit has nothing else to do.
     Idle,
 }
 
@@ -25,15 +24,12 @@ const QUEUES: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Idle,
-    /// Array to register.
     Sensing,
-    /// Register to controller.
     DataOut,
     /// Controller to register; only where completion depends on its end.
     DataIn,
     /// Register to array, or erasing.
     Busy,
-    /// Suspending the array's operation.
     Suspending,
 }
 
@@ -60,7 +56,6 @@ pub(crate) struct UnitState {
     pub(crate) stage: Stage,
     pub(crate) chip: Chip,
     pub(crate) channel: Channel,
-    /// Reads served since a write was last overtaken.
     pub(crate) reads_ahead: u32,
     pub(crate) busy_since_ns: u64,
     /// When the operation in service will probably end (a transfer may have to wait for the channel).
@@ -111,7 +106,7 @@ impl UnitState {
         self.held[self.holder as usize] += busy_ns;
     }
 
-    /// The present or last holder of the unit, and for how long it has held it; 0 while idle.
+    /// The present or last holder, and for how long it has held the unit; 0 while idle.
     #[inline]
     pub(crate) fn held_now(&self, now_ns: u64) -> (Charge, u64) {
         (self.holder, if self.stage == Stage::Idle { 0 } else { now_ns - self.busy_since_ns })
@@ -145,7 +140,6 @@ impl UnitState {
         list.tail = op;
     }
 
-    /// Puts an operation among the others by `ready_ns`, after its equals.
     pub(crate) fn push_in_order(&mut self, queue: Queue, op: u32, ops: &mut Pool<Op>) {
         let list = self.lists[queue as usize];
         let later = |other: u32, ops: &Pool<Op>| ops[other].ready_ns > ops[op].ready_ns;

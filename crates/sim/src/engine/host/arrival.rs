@@ -24,7 +24,7 @@ pub struct Arrivals<'a> {
 }
 
 impl Arrivals<'_> {
-    /// Prefetches the columns of requests to come, because they are more than a processor's own prefetching follows.
+    /// These columns are more than a processor's own prefetching follows.
     #[inline]
     fn look_ahead(&self, index: usize) {
         if index.is_multiple_of(LINE / 2) {
@@ -76,7 +76,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.look_ahead.begin_window();
     }
 
-    /// Lets time pass until request `index` of the window arrives, and takes it in.
+    /// Lets time pass until the request arrives, and takes it in.
     ///
     /// # Errors
     /// A controller error, or a broken rule of the medium.
@@ -136,8 +136,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.back.accounts.take_failure()
     }
 
-    /// Closed loop: when the next request arrives. The first `depth` requests take a slot each at time 0. Every later
-    /// one takes the slot of a request when that is complete.
+    /// The first `depth` requests take a slot each at time 0. Every later one takes the slot of a complete request.
     fn next_slot_ns(&mut self, depth: u32) -> u64 {
         if self.decider.interface.slots.take_new(depth) {
             return 0;
@@ -146,8 +145,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.interface.slots.take_freed().unwrap_or(self.now_ns())
     }
 
-    /// Ends a profiling period. Operations of the replication phase cost the host nothing, because the mirror serves
-    /// it. They are passed to `inspect` and carried out in no time, in order.
+    /// Operations of the replication phase are passed to `inspect` and carried out in no time, because the mirror
+    /// serves the host.
     ///
     /// # Errors
     /// A controller error.
@@ -160,8 +159,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
-    /// Limits the requests of each submission queue that are under way; 0: no limit. A request that finds its queue
-    /// full is submitted when one of the queue is answered.
+    /// Limits the requests under way in each submission queue; 0: no limit. Others are submitted as those are answered.
     pub fn limit_queues(&mut self, limit: u32) {
         if limit > 0 {
             let Interface { front, controller_ns, .. } = &mut self.decider.interface;

@@ -12,10 +12,8 @@ pub(super) struct BackEnd<C, O> {
     pub(super) controller: C,
     pub(super) accounts: Accounts<O>,
     pub(super) array: Array,
-    /// Operations that the controller has just ordered on its own account, not yet queued.
     pub(super) own_ops: Vec<FlashOp>,
     pub(super) planes_of_units: Option<Vec<Vec<Plane>>>,
-    /// Whether the host waits for pages of which some may be in open program units.
     pub(super) wants_padding: bool,
 }
 
@@ -56,8 +54,7 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
         self.array.now_ns()
     }
 
-    /// Offers a unit to the controller once it has been idle for long enough. Only between events, when nothing that
-    /// the controller ordered waits to be queued.
+    /// Only between events, when nothing that the controller ordered waits to be queued.
     #[inline]
     pub(super) fn offer_idle_time(&mut self, unit: Unit) {
         if self.planes_of_units.is_some() {
@@ -77,8 +74,7 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
         self.queue_own(false);
     }
 
-    /// Reports ended job operations to the controller, and queues its next orders. Orders that take no time are
-    /// reported in the same call.
+    /// Queues the controller's next orders, too. Orders that take no time are reported in the same call.
     #[inline]
     pub(super) fn tell_jobs_done(&mut self) {
         if !self.array.news.jobs_done.is_empty() {
@@ -185,8 +181,8 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
         Ok(self.controller.locate_among(lpn, &loads, &there)?)
     }
 
-    /// The copy of the old page that a partial write reads, and whether the flash has that copy. It is the `chosen` one
-    /// or, if that is not programmed yet, the `programmed` one. `None` where controller RAM serves it.
+    /// The copy that a partial write reads, and whether flash has it: the `chosen` one or, if that is not programmed
+    /// yet, the `programmed` one. `None` where controller RAM serves it.
     pub(super) fn old_page(
         &mut self,
         chosen: Option<ReadTarget>,

@@ -27,8 +27,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         Ok(())
     }
 
-    /// Sends the least recently written pages to the flash while more than `most_dirty` (by default the configuration's
-    /// limit) are dirty.
+    /// The least recently written pages leave while more than `most_dirty` (or the configuration's limit) are dirty.
     fn destage(&mut self, most_dirty: Option<u32>) -> Result<(), SimError> {
         while let Some(cache) = &mut self.interface.write_cache {
             let most_dirty = most_dirty.unwrap_or(cache.most_dirty);

@@ -1,11 +1,8 @@
 //! The front end of a drive: submission queues, the slots of the controller, and the host's link.
 //!
-//! A request keeps its slot until it is answered. Data of a write come in over the link before the write is taken in,
-//! data of a read go out before the answer, one request's at a time in each direction (PCIe is full duplex). Everything
-//! but reads keeps its order on the way in, so that a flush or a trim does not overtake a write.
-//!
-//! The front end copies all that the engine needs of a request, because its window of a streamed trace may be gone
-//! later.
+//! A request keeps its slot until it is answered. Data of a write come in before it is taken in, data of a read go out
+//! before the answer, one request's at a time in each direction (PCIe is full duplex). All but reads keep their order,
+//! so that a flush or a trim does not overtake a write. Requests are copied, because their window may be gone later.
 
 use std::collections::VecDeque;
 
@@ -22,7 +19,6 @@ pub(super) struct HostRequest {
     pub(super) kind: HostOp,
     pub(super) marks: u8,
     pub(super) read_modify_write: bool,
-    /// The logical pages, and behind them as many contents.
     lpns_and_contents: Box<[u32]>,
 }
 
@@ -84,7 +80,6 @@ pub(super) struct OutgoingRead {
 
 #[derive(Debug)]
 pub(super) enum FrontEvent {
-    /// A request comes to the controller.
     In(IncomingRequest),
     /// The data of a read have reached the host.
     Out(OutgoingRead),
@@ -105,7 +100,7 @@ struct Direction {
 }
 
 impl Direction {
-    /// Sends data behind all that were sent before. Returns their wait, and when they have arrived.
+    /// Returns the wait of the data, and when they have arrived.
     fn send(&mut self, now_ns: u64, data_ns: u64) -> (u64, u64) {
         let begin_ns = self.free_ns.max(now_ns);
         self.free_ns = begin_ns + data_ns;
@@ -311,8 +306,7 @@ impl Front {
         &self.tickets[request as usize]
     }
 
-    /// Charges the waits of a request in the front end, and sends its data to the host. Returns the time of arrival
-    /// there.
+    /// Charges the request's waits in the front end. Returns when its data are at the host.
     pub(super) fn send_out(&mut self, now_ns: u64, request: u32, kind: HostOp, ledger: &mut Ledger) -> u64 {
         let Ticket { pages, slot_wait_ns, mut link_wait_ns, mut data_ns, .. } = *self.ticket(request);
         let mut there_ns = now_ns;

@@ -1,5 +1,5 @@
 //! The hashing unit: pages wait for a lane in order of arrival. Without lanes it is a pipeline. Its pages are not in
-//! the table of waits ([`super::waits`]), because the time of a hash is known when its page arrives.
+//! [`super::waits`], because the time of a hash is known when its page arrives.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,6 @@ impl HashUnit {
         self.queue.len() as u32
     }
 
-    /// Counts a page that has its hash as soon as it comes.
     #[inline]
     pub(crate) fn pass(&mut self) {
         self.pages += 1;
@@ -65,7 +64,6 @@ impl HashUnit {
         self.queue.back().map(|&(done_ns, _)| (done_ns - self.hash_ns, done_ns))
     }
 
-    /// The page write at place `before` in the queue.
     #[inline]
     pub(crate) fn waiting(&self, before: usize) -> Option<u32> {
         self.queue.get(before).map(|&(_, write)| write)

@@ -6,9 +6,8 @@ use flashtwin_trace::{Op as HostOp, Window};
 
 use super::{Array, Controller};
 
-/// Distances of the prefetches of the controller's tables, in page operations. An entry of one table leads to the next
-/// table, so each has its own: [`flashtwin_ftl::Hints::prefetch_far`], `prefetch_near`, `prefetch_next`,
-/// `prefetch_last`. A few operations take about as long as memory takes to answer.
+/// Distances of table prefetches in page operations, about as many as memory takes to answer. An entry of one table
+/// leads to the next: [`flashtwin_ftl::Hints::prefetch_far`], `prefetch_near`, `prefetch_next`, `prefetch_last`.
 pub(super) const FAR: usize = 16;
 pub(super) const NEAR: usize = 8;
 const NEXT: usize = 4;

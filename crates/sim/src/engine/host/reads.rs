@@ -122,8 +122,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         self.back.hear_of_erases();
     }
 
-    /// Serves a read of a page whose newest write is undecided: from controller RAM, or after the decision where RAM
-    /// serves no reads.
+    /// From controller RAM, or after the decision where RAM serves no reads.
     #[inline(never)]
     pub(super) fn read_undecided(&mut self, write: u32, request: u32) {
         if self.page_ops[write].trimmed {

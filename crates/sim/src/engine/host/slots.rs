@@ -21,7 +21,6 @@ impl Slots {
         self.freed_ns.is_empty()
     }
 
-    /// Takes the slot that was given back first; when that was.
     pub(super) fn take_freed(&mut self) -> Option<u64> {
         self.freed_ns.pop_front()
     }

@@ -1,7 +1,6 @@
 //! A page of the mapping tables has been read: the page operations that waited for it go on.
 //!
-//! None of the files that this one calls calls it back, because an operation that begins to wait for a page
-//! ([`super::tables`]) never has it at once.
+//! No callee calls back, because an operation that begins to wait ([`super::tables`]) never has its page at once.
 
 use flashtwin_ftl::TablePage;
 
@@ -9,7 +8,6 @@ use super::page_op::{PageOp, State};
 use super::{Charge, Condition, Controller, Decider, Ledger, NONE, Observer, Tables};
 
 impl<C: Controller, O: Observer> Decider<C, O> {
-    /// The operations that waited for a page go on, first the one that it was read for.
     #[inline(never)]
     pub(super) fn table_page_read(&mut self, page: TablePage, reader: u32) {
         let waiting = self.waits.wake(Condition::TablePage(page));

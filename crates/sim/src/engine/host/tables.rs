@@ -1,8 +1,7 @@
 //! Page operations that wait for pages of the mapping tables.
 //!
-//! Table pages missing in RAM are read one after the other, because the first page has the address of the second. The
-//! controller's tables run ahead of the flash: a page that the controller takes to be in RAM may still be on its way
-//! there, and the operation waits for that page as well.
+//! Missing pages are read one after the other, because the first has the address of the second. The controller's tables
+//! run ahead of the flash: a page "in RAM" may still be on its way there, and the operation waits for it as well.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{Cause, Lookup};
@@ -11,8 +10,8 @@ use super::{BackEnd, Condition, Controller, Decider, NONE, Observer, Waits};
 
 #[derive(Debug, Default)]
 struct Walk {
-    /// In the order in which they are needed. The operation goes on after the last page that delays it; pages behind
-    /// that one are read all the same. A page without a place on flash is being read for another operation.
+    /// In the order of need. The operation goes on after the last page that delays it; later ones are read all the
+    /// same. A page without a place on flash is being read for another operation.
     steps: Vec<Lookup>,
     at: usize,
     since_ns: u64,
@@ -39,7 +38,7 @@ impl Tables {
         self.walks[walk as usize].at += 1;
     }
 
-    /// Ends a walk. Returns when it began, and the pages behind the last one that delayed anybody.
+    /// Returns when it began, and the pages behind the last one that delayed anybody.
     pub(super) fn end(&mut self, walk: u32) -> (u64, Vec<Lookup>) {
         let Walk { steps, at, since_ns } = &mut self.walks[walk as usize];
         let ended = (*since_ns, steps.split_off(*at));
@@ -47,7 +46,7 @@ impl Tables {
         ended
     }
 
-    /// Enters the walk of the page operation just decided; [`NONE`] if nothing delays it.
+    /// [`NONE`] if nothing delays the operation.
     #[inline(never)]
     fn prepare<C: Controller, O: Observer>(&mut self, back: &mut BackEnd<C, O>, waits: &mut Waits) -> u32 {
         back.controller.take_lookups(&mut self.looked_up);
@@ -65,8 +64,7 @@ impl Tables {
                     Some(Lookup { read: on_flash, ..lookup })
                 }
                 (Some(_), _) => {
-                    // The page was evicted a moment ago and is on its way to the flash, or even still to RAM. Either
-                    // way controller RAM has it or will have it without another read.
+                    // The page was just evicted and is on its way to the flash, or even to RAM: it needs no other read.
                     back.accounts.counts.own_buffer_reads[Cause::Metadata as usize] += 1;
                     (arriving && delays).then_some(Lookup { read: None, ..lookup })
                 }
@@ -120,14 +118,13 @@ impl Tables {
 }
 
 impl<C: Controller, O: Observer> Decider<C, O> {
-    /// The walk of the page operation just decided; [`NONE`] if it has all its tables.
     #[inline]
     pub(super) fn looked_up(&mut self) -> u32 {
         let Self { tables, back, waits, .. } = self;
         tables.as_mut().map_or(NONE, |tables| tables.prepare(back, waits))
     }
 
-    /// A page operation begins to wait for its tables. The walk was made a moment ago, so its first page is not in RAM.
+    /// The walk was made a moment ago, so its first page is not in RAM.
     #[inline(never)]
     pub(super) fn wait_for_tables(&mut self, walk: u32, op: u32) {
         self.page_ops[op].walk = walk;

@@ -18,7 +18,6 @@ pub(super) struct NextPage {
 }
 
 impl NextPage {
-    /// The place of the `at`th decided write.
     fn page(&self, at: usize) -> Ppn {
         let (pages, planes) = (self.geometry.pages_per_block, self.geometry.planes());
         let block = at as u32 / pages;

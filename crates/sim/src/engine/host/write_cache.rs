@@ -1,8 +1,6 @@
-//! A write-back cache in controller DRAM. A write completes when its page has a place here. Pages rewritten before they
-//! leave are programmed once, and reads of cached pages need no flash.
-//!
-//! As in H. Kim, S. Ahn, "BPLRU", FAST '08, with single pages and plain LRU of writes. Hashing, deduplication and
-//! allocation happen when a page leaves for the flash.
+//! A write-back cache in controller DRAM: pages rewritten before they leave are programmed once, and reads of cached
+//! pages need no flash. As in H. Kim, S. Ahn, "BPLRU", FAST '08, with single pages and plain LRU of writes. Hashing,
+//! deduplication and allocation happen when a page leaves for the flash.
 
 use std::collections::VecDeque;
 
@@ -158,8 +156,7 @@ impl WriteCache {
         self.find(lpn).is_some_and(|at| !self.pages[at as usize].partial)
     }
 
-    /// The host trims a page. Returns whether it was dirty, and the request that gets its place, if the place is given
-    /// up.
+    /// Returns whether the page was dirty, and the request that gets its place, if that is given up.
     pub(super) fn trim(&mut self, lpn: Lpn) -> (bool, Option<u32>) {
         let Some(at) = self.find(lpn) else { return (false, None) };
         self.take_off(at);
@@ -174,7 +171,6 @@ impl WriteCache {
         (dirty, self.waiting.pop_front())
     }
 
-    /// The oldest dirty page, if more than `most_dirty` are dirty.
     pub(super) fn next_to_leave(&mut self, most_dirty: u32) -> Option<(u32, Host, bool)> {
         if self.dirty_pages <= most_dirty {
             return None;
@@ -187,8 +183,7 @@ impl WriteCache {
         Some((at, page.host, page.partial))
     }
 
-    /// A version of a page has reached the flash. The page gives up its place if it was trimmed, or if a request waits
-    /// for one. Returns the request that gets it.
+    /// The page gives up its place if it was trimmed, or if a request waits for one. Returns that request.
     pub(super) fn arrived(&mut self, at: u32) -> Option<u32> {
         let page = &mut self.pages[at as usize];
         page.flights -= 1;

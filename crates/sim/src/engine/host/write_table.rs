@@ -7,11 +7,8 @@ use super::NONE;
 /// Room to begin with: more than the writes that most hash units keep waiting.
 const FIRST_ROOM: usize = 64;
 
-/// Page writes by logical page, with open addressing and linear probing. The table's size is a power of two, and at
-/// most half of it is taken. Removals leave no mark: entries behind move up (Knuth, The Art of Computer Programming 3,
-/// 6.4, algorithm R).
-///
-/// A general hash map made a replay of `rr-ssd` 1.5 % longer, in instructions.
+/// Open addressing and linear probing, at most half full. Removals leave no mark: entries behind move up (Knuth, The
+/// Art of Computer Programming 3, 6.4, algorithm R). A general map cost a replay of `rr-ssd` 1.5 % more instructions.
 #[derive(Debug)]
 pub(super) struct WriteTable {
     /// Logical page and write; [`NONE`] for a write: nothing is here.
@@ -54,7 +51,7 @@ impl WriteTable {
         if self.len == 0 { NONE } else { self.places[self.find(lpn)].1 }
     }
 
-    /// Enters the newest write of a page; returns the one before, or [`NONE`].
+    /// Returns the write before, or [`NONE`].
     #[inline]
     pub(super) fn replace(&mut self, lpn: Lpn, write: u32) -> u32 {
         let at = self.find(lpn);

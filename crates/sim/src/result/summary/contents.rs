@@ -1,5 +1,3 @@
-//! The controller's statistics of contents and of temperatures.
-
 use flashtwin_bits::By;
 use flashtwin_ftl::{Cause, DedupCounts, Mapping, PartitionSize, PlaneContents, PlaneWrites};
 use flashtwin_nand::Plane;

@@ -1,5 +1,3 @@
-//! Operations of the flash array, and its wear.
-
 use flashtwin_ftl::{Cause, Counters, WearCounts};
 use schemars::JsonSchema;
 use serde::Serialize;

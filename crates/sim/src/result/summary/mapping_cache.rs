@@ -1,5 +1,3 @@
-//! Cost of mapping tables on flash.
-
 use flashtwin_ftl::MappingCounts;
 use schemars::JsonSchema;
 use serde::Serialize;

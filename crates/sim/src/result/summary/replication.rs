@@ -1,5 +1,3 @@
-//! Copies made on purpose, and duplicates kept on purpose.
-
 use flashtwin_ftl::{CopyingCounts, ReplicationCounts, SpreadCounts};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,3 @@
-//! Throughput.
-
 use flashtwin_trace::Op;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,3 @@
-//! Utilisation of channels, chips and the hash unit.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,5 +1,3 @@
-//! The flash array at the end of the run: chips, channels, planes, blocks.
-
 use flashtwin_analysis::rows;
 use flashtwin_nand::{Chip, Plane};
 

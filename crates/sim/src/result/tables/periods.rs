@@ -1,5 +1,3 @@
-//! The run by period.
-
 use flashtwin_analysis::rows;
 use flashtwin_ftl::Cause;
 

@@ -1,5 +1,3 @@
-//! Queues over time.
-
 use flashtwin_analysis::rows;
 
 use crate::finished::FinishedRun;

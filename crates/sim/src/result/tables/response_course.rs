@@ -1,5 +1,3 @@
-//! Response times over time, and the waits of the slowest requests.
-
 use flashtwin_analysis::rows;
 
 use crate::engine::Charge;

@@ -1,5 +1,3 @@
-//! Response times by cause, and their distribution.
-
 use flashtwin_analysis::rows;
 
 use crate::engine::Charge;

@@ -47,7 +47,7 @@ fn asked(number: usize, job: &Job) -> HostRequest {
     }
 }
 
-/// The front end, driven as an engine drives it. Beside the times, the entries of each ledger.
+/// Beside the times, the entries of each ledger.
 fn by_front(rules: &Rules, jobs: &[Job]) -> (Vec<Times>, Vec<[u64; 3]>) {
     let mut front = rules.front();
     let (mut times, mut ledgers) = (vec![[0; 4]; jobs.len()], vec![[0; 3]; jobs.len()]);
@@ -107,7 +107,6 @@ struct Lists {
     /// With how long their data still take.
     inward: Vec<(usize, u64)>,
     outward: Vec<(usize, u64)>,
-    /// When they are taken in, with the place in the order of slots.
     coming: Vec<(u64, usize, usize)>,
     serving: Vec<(u64, usize)>,
     under_way: Vec<usize>,
@@ -158,7 +157,6 @@ impl Lists {
         }
     }
 
-    /// One thing that happens now; `false` if nothing does.
     fn step(&mut self, rules: &Rules, jobs: &[Job], now: u64) -> bool {
         if let Some(&done) = self.serving.iter().filter(|done| done.0 == now).min() {
             self.serving.retain(|&other| other != done);
