@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flashtwin.cli import run
-from flashtwin.drives import measuring, tables, twin
+from flashtwin.drives import measuring, results, twin
 
 #: Dies of tlc-unit-2021, and how many are enough here.
 FEW = (
@@ -31,7 +31,7 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
     printed = capsys.readouterr()
     assert "write amplification" in printed.out
     assert "latency.csv" in printed.err
-    found = tables.read(tmp_path / "twin")
+    found = results.read_results(tmp_path / "twin")
     assert [round(row.offered_per_s / found.open_loop[0].offered_per_s) for row in found.open_loop] == [1, 4]
     assert all(row.is_reached for row in found.open_loop)
     assert found.open_loop[0].read_us["99p"] < found.open_loop[1].read_us["99p"]

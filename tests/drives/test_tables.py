@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flashtwin as ft
-from flashtwin.drives import history, spare, tables
+from flashtwin.drives import history, results, spare
 from flashtwin.drives.laws import amplification
 from flashtwin.drives.patterns import Pattern
 from flashtwin.errors import DriveError
@@ -24,7 +24,7 @@ def test_a_file_is_known_by_its_columns(tmp_path: Path) -> None:
     written(tmp_path, "a.csv", f"{LATENCY}x,100,1000,500,490,60,200,9\nx,100,9000,500,4000,70,400,900\n")
     written(tmp_path, "b.csv", f"{WRITES}x,100,uniform,,one,4,2.5,5000\n")
     written(tmp_path, "other.csv", "a,b\n1,2\n")
-    found = tables.read(tmp_path)
+    found = results.read_results(tmp_path)
     assert found.drive == "x"
     assert [row.is_reached for row in found.open_loop] == [row.offered_per_s < 2000 for row in found.open_loop]
     assert [row.read_us for row in found.open_loop] == [{"50p": 60.0, "99p": 200.0}, {"50p": 70.0, "99p": 400.0}]
@@ -51,22 +51,22 @@ def test_a_file_is_known_by_its_columns(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_said(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(DriveError, match=message):
-        tables.read(written(tmp_path, "a.csv", text))
+        results.read_results(written(tmp_path, "a.csv", text))
 
 
 def test_specimens_of_a_model_are_one_drive(tmp_path: Path) -> None:
     written(tmp_path, "a.csv", f"{LATENCY}x-1-a,100,1000,500,490,60,200,9\n")
     written(tmp_path, "b.csv", f"{WRITES}x-1,100,uniform,,one,4,2.5,5000\ny,100,uniform,,one,4,2.5,5000\n")
     for name in ("x-1", "x-1-a"):
-        found = tables.read(tmp_path, name)
+        found = results.read_results(tmp_path, name)
         assert (found.drive, len(found.open_loop), len(found.overwritten)) == ("x-1", 1, 1)
-    assert tables.drives(tmp_path) == ["x-1"]
+    assert results.drives(tmp_path) == ["x-1"]
 
 
 def test_one_fill_takes_the_overhead_of_sequential_writes(tmp_path: Path) -> None:
     wa = float(amplification(1000, 800, 1.05))
     text = f"{WRITES}x,800,sequential,,one,1,1.05,9000\nx,800,uniform,,one,4,{wa:.4f},5000\n"
-    space, overhead = spare.spare(tables.read(written(tmp_path, "a.csv", text)))
+    space, overhead = spare.spare(results.read_results(written(tmp_path, "a.csv", text)))
     assert overhead.value == 1.05
     assert space.value == pytest.approx(1000, rel=1e-3)
 
@@ -87,7 +87,7 @@ def test_patterns_draw_what_they_say() -> None:
 
 def test_history_follows_the_law_and_smaller_fill_restarts(tmp_path: Path) -> None:
     rows = "x,800,sequential,,one,1,1,9000\nx,800,uniform,,one,4,2,5000\nx,600,sequential,,one,1,1,9000\n"
-    found = tables.read(written(tmp_path, "a.csv", WRITES + rows)).overwritten
+    found = results.read_results(written(tmp_path, "a.csv", WRITES + rows)).overwritten
     first, second = history.by_series(found)
     assert [len(first), len(second)] == [2, 1]
     sequential, uniform = history.played(first, 1000.0, ft.system("conventional", settings={"ftl.gc.victim": "greedy"}))

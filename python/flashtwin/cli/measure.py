@@ -7,7 +7,7 @@ from flashtwin.cli._bridge import verb
 from flashtwin.cli._fitting import beside
 from flashtwin.cli._options import AnySeed, Folder, Json, Sets, Share
 from flashtwin.cli._talk import data, data_json, say, table
-from flashtwin.drives import saving
+from flashtwin.drives import tidy
 from flashtwin.drives.fit import expect_scipy
 from flashtwin.drives.results import read_results
 from flashtwin.drives.tables import Measurements
@@ -55,7 +55,7 @@ def measure(
         found = measuring.measured_as_usual(chosen, fill, say, seed=seed)
     else:
         found = measuring.measure(chosen, measured, say, seed=seed)
-    for path in saving.save(found, out) if out else ():
+    for path in tidy.write(found, out) if out else ():
         say(f"wrote {path}")
     if measured is None:
         _show(found, as_json=json)

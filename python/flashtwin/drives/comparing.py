@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from flashtwin.drives.knee import BELOW, saturated
-from flashtwin.drives.pairing import pairs
-from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, OverwriteRun
+from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, OverwriteRun, pairs
 
 #: Where a row lies: near the knee one per cent of the rate is a factor of the time, so these rows count apart.
 BELOW_THE_KNEE, NEAR_THE_KNEE, SATURATED, CLOSED_LOOP = "below the knee", "near the knee", "saturated", "closed loop"

@@ -121,7 +121,7 @@ def fit_measured(
 def _told(measured: Measurements) -> str:
     parts = [
         (len(measured.open_loop), "rates"), (len(measured.overwritten), "runs of writes"),
-        (len(measured.probes.depths), "depths of reads"), (len(measured.probes.sizes), "sizes of reads"),
+        (len(measured.depths), "depths of reads"), (len(measured.sizes), "sizes of reads"),
     ]  # fmt: skip
     return ", ".join(f"{count} {name}" for count, name in parts if count) or "few experiments"
 
@@ -130,4 +130,7 @@ def _joined(measured: Measurements, more: Measurements) -> Measurements:
     rates = {row.offered_per_s for row in measured.open_loop}
     new = [row for row in more.open_loop if row.offered_per_s not in rates]
     both = sorted([*measured.open_loop, *new], key=lambda row: row.offered_per_s)
-    return replace(measured, open_loop=tuple(both), overwritten=(*measured.overwritten, *more.overwritten))
+    return replace(
+        measured, open_loop=tuple(both), overwritten=(*measured.overwritten, *more.overwritten),
+        steady=(*measured.steady, *more.steady),
+    )  # fmt: skip

@@ -12,6 +12,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flashtwin.errors import ArgumentError
+
 #: The placeholder of a device where none is named.
 PLACEHOLDER = "/dev/nvmeXnY"
 #: Shares of the drive in use at which random writes are brought to their steady state, in percent.
@@ -22,9 +24,6 @@ PARTS = 8
 RATES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120)
 DEPTHS = tuple(2**power for power in range(11))
 SIZES_KIB = tuple(2**power for power in range(2, 11))
-_DUPLICATES = (0, 50, 100)
-_READS = (30, 50, 70, 90)
-_PAUSES_S = (1, 10, 60)
 #: Zones take more than ten overwrites until they are settled.
 _ZONE_OVERWRITES = 12.0
 #: What times are told for, where no size is given, and how fast such a drive is thought to be.
@@ -68,6 +67,13 @@ class ProbePlan:
     #: How often random writes go over the addresses in use.
     overwrites: float = 4.0
 
+    def __post_init__(self) -> None:
+        """A device's name stands in a comment of the script, which a line's end would leave."""
+        if self.destroys is not None and not self.destroys.isprintable():
+            raise ArgumentError(
+                f"{self.destroys!r} is no name of a device: it has a line's end or another control code"
+            )
+
     @property
     def bytes(self) -> int:
         """The size for which the script gives times."""
@@ -78,7 +84,7 @@ def probes(plan: ProbePlan) -> list[Probe]:
     """The experiments, in order: the drive is filled, then come those that only read, then those that write."""
     if plan.destroys is None:
         return list(_reading(plan))
-    return [_whole_fill(plan), *_reading(plan), *_alone_writes(plan), *_fills(plan), *_steady(plan), *_others(plan)]
+    return [_whole_fill(plan), *_reading(plan), *_alone_writes(plan), *_fills(plan), _open_loop(plan), *_skewed(plan)]
 
 
 def job_files(plan: ProbePlan) -> dict[str, str]:
@@ -86,25 +92,12 @@ def job_files(plan: ProbePlan) -> dict[str, str]:
     return {probe.job: probe.text for probe in probes(plan)}
 
 
-def variables() -> dict[str, str]:
-    """Values for all variables of the job files, e.g. to have fio check them."""
-    return {
-        "DEVICE": "/dev/null", "DRIVE": "my-drive", "ENGINE": "libaio", "NAME": "x", "SERIES": "x", "SIZE": "1048576",
-        "FILL": "1048576", "PART_BYTES": "1048576", "PART": "1", "QUEUE": "1", "JOBS": "1", "DEPTH": "1", "KIB": "4",
-        "BYTES": "4096", "OFFERED": "20000", "READS": "1", "WRITES": "1", "PERCENT": "50", "PAUSE": "1",
-    }  # fmt: skip
-
-
-def _description(tag: str) -> str:
-    return f"description=flashtwin experiment={tag} drive=${{DRIVE}}"
-
-
 def _job(tag: str, options: str, sections: str = "", *, size: str = "SIZE") -> str:
     """A job file: common options, then its own."""
     name = tag.split(" ", 1)[0]
     common = (
         "[global]\n"
-        f"{_description(tag)}\n"
+        f"description=flashtwin experiment={tag} drive=${{DRIVE}}\n"
         "filename=${DEVICE}\n"
         "ioengine=${ENGINE}\n"
         "direct=1\n"
@@ -223,21 +216,14 @@ def _fills(plan: ProbePlan) -> Iterator[Probe]:
     )  # fmt: skip
 
 
-def _steady(plan: ProbePlan) -> Iterator[Probe]:
+def _open_loop(plan: ProbePlan) -> Probe:
     """On the full drive, in the steady state that the run before leaves."""
-    timed = _timed(plan.seconds)
-    yield Probe(
-        "mixed", "Random reads and writes in a closed loop, by share of reads", "time of a die that a read costs",
-        plan.seconds * len(_READS),
-        _job("mixed reads=${PERCENT}", f"rw=randrw\nrwmixread=${{PERCENT}}\nbs=4k\niodepth=64\nnumjobs=4\n{timed}"),
-        [Step(f"mixed-{percent:03}", variables={"PERCENT": percent}) for percent in _READS],
-    )  # fmt: skip
     bulk = (
         "# Seven threads: one at a fixed rate with half reads, six with exponential gaps and 1 % reads.\n"
         "[fixed]\ngroup_reporting=0\nrwmixread=50\nrate_iops=5000,5000\n"
         "[bulk]\nnew_group\nnumjobs=6\nrwmixread=1\nrate_process=poisson\nrate_iops=${READS},${WRITES}"
     )
-    yield Probe(
+    return Probe(
         "open-loop", "Open loop at 10 to 120 % of the saturated rate",
         "priority of reads, suspension, size of a program, slots and arbitration",
         2 * plan.seconds * len(RATES),
@@ -245,31 +231,11 @@ def _steady(plan: ProbePlan) -> Iterator[Probe]:
             "open-loop offered=${OFFERED} fill=${SIZE}",
             f"rw=randrw\nbs=4k\niodepth=64\n{_timed(2 * plan.seconds, 15)}", bulk,
         ),
-        [Step("", "saturated_rate"), *(Step(f"open-loop-{rate:03}", f"offer {rate} &&") for rate in RATES)],
-    )  # fmt: skip
-    yield Probe(
-        "paused", f"Random writes after pauses of {', '.join(map(str, _PAUSES_S))} s", "collection while idle",
-        (plan.seconds + 20) * len(_PAUSES_S),
-        _job("paused pause=${PAUSE}", "rw=randwrite\nbs=4k\niodepth=256\ntime_based=1\n"
-             f"runtime={plan.seconds}\nwrite_bw_log=${{NAME}}\nlog_avg_msec=100\n"),
-        [Step(f"paused-{pause:03}", f"rest {pause}; ", {"PAUSE": pause}) for pause in _PAUSES_S],
-    )  # fmt: skip
-    yield Probe(
-        "duplicates", "Random writes of which 0, 50 and 100 % have contents that were written before",
-        "whether the drive looks at contents", plan.seconds * len(_DUPLICATES),
-        _job("duplicates duplicates=${PERCENT}", "rw=randwrite\nbs=4k\niodepth=64\nnumjobs=4\nrefill_buffers=1\n"
-             f"dedupe_percentage=${{PERCENT}}\n{timed}"),
-        [Step(f"duplicates-{percent:03}", variables={"PERCENT": percent}) for percent in _DUPLICATES],
+        [Step("", "saturated_rate"), *(Step(f"open-loop-{rate:03}", f"offer {rate} && ") for rate in RATES)],
     )  # fmt: skip
 
 
-def _others(plan: ProbePlan) -> Iterator[Probe]:
-    yield Probe(
-        "discarded", "Discard of the upper half, then random writes to the lower one",
-        "whether discarded space becomes spare space", _seconds(plan, plan.overwrites / 2, _RANDOM_MB_S),
-        _writing_job("discarded"),
-        [Step("", "once discard discard_half"), *_parts("discarded", "discarded", 50, plan.overwrites)],
-    )  # fmt: skip
+def _skewed(plan: ProbePlan) -> Iterator[Probe]:
     both = _seconds(plan, 1, _SEQUENTIAL_MB_S)
     yield Probe(
         "zipf", "Random writes by zipf 0.8 of fio, whose hot addresses lie in clusters", "separation of hot and cold",
@@ -306,10 +272,7 @@ def script(plan: ProbePlan) -> str:
         for step in probe.steps:
             number += bool(step.name)
             lines.append(_line(step, number, texts))
-    return "\n".join([*lines, "", f'echo "done; now: flashtwin fit {_RESULTS}" >&2', ""])
-
-
-_RESULTS = "$RESULTS"
+    return "\n".join([*lines, "", 'echo "done; now: flashtwin fit $RESULTS" >&2', ""])
 
 
 def _line(step: Step, number: int, texts: Mapping[str, str]) -> str:
@@ -317,9 +280,8 @@ def _line(step: Step, number: int, texts: Mapping[str, str]) -> str:
         return step.command
     job = max((name for name in texts if step.name.startswith(name)), key=len)
     settings = [f'{key}="{value}"' if "$" in str(value) else f"{key}={value}" for key, value in step.variables.items()]
-    before = f"{step.command.rstrip()} " if step.command else ""
     call = " ".join(["run", f"{number:03}-{step.name}", job, *settings])
-    return f"{before}{call}" if not before.endswith("&& ") else f'{before}{call} "${{OFFER[@]}}"'
+    return f"{step.command}{call}" + (' "${OFFER[@]}"' if step.command else "")
 
 
 def _length(seconds: float) -> str:
@@ -365,6 +327,8 @@ DEVICE=$(readlink -f "$DEVICE")
 mkdir -p "$RESULTS/jobs"
 cd "$RESULTS"
 RESULTS=$PWD
+# Counters and results have digits without groups.
+export LC_ALL=C
 
 # What the drive says of itself; its model and the end of its number name it.
 nvme id-ctrl "$DEVICE" -o json > drive.json 2>/dev/null || rm -f drive.json
@@ -416,9 +380,6 @@ erase() {
   nvme format "$DEVICE" --ses=1 --force || blkdiscard -f "$DEVICE"
   sleep 60
 }
-discard_half() {
-  [ ! -b "$DEVICE" ] || blkdiscard -f -o "$(share 50)" -l "$(($(share 100) - $(share 50)))" "$DEVICE"
-}
 # saturated_rate: writes a second of the last part of random writes on the full drive.
 saturated_rate() {
   KNEE=$(awk '/"write" : \{/ { on = 1 } on && /"iops" :/ { sub(/,/, "", $3); printf "%d", $3; exit }' \
@@ -431,5 +392,4 @@ offer() {
   [ "$rate" -ge 10600 ] || { echo "skipped: $rate/s is less than the fixed 10,000/s and six others" >&2; return 1; }
   OFFER=(OFFERED=$rate READS=$(((rate - 10000) / 600)) WRITES=$(((rate - 10000) * 99 / 600)))
 }
-rest() { sleep "$1"; }
 """

@@ -5,70 +5,32 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
-from flashtwin.drives import checks, counters, fio, tables
-from flashtwin.drives.counters import BytesWritten
+from flashtwin.drives import checks, counters, fio, tidy
+from flashtwin.drives.figures import FatalDriveError, LongTable, Parameter
 from flashtwin.drives.fio import FioJob, Served
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.probes import (
-    Depth,
-    Duplicates,
-    MixedLoad,
-    Probes,
-    SequentialFill,
-    SingleRequests,
-    SizedReads,
-    Spikes,
-    WritesAfterDiscard,
-    WritesAfterPause,
-)
-from flashtwin.drives.tables import Datasheet, Measurements, OpenLoop, OverwriteRun, SteadyWrites
+from flashtwin.drives.tables import Datasheet, Measurements
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.results import names
 
-#: The file with the drive's own description (`nvme id-ctrl -o json`).
-IDENTITY = names.DRIVE_IDENTITY
 #: Of the submissions, the share at full depth from which more was offered than the drive does.
 _SATURATED = 0.2
 #: By how much the bytes of the host's counter may differ from those of fio.
 _FOREIGN = 0.05
+#: Overwrites after which random writes are in their steady state, for jobs that nobody divided into parts.
+_STEADY_OVERWRITES = 3.0
 _GIB = 2**30
 #: Bytes of the writes that the tables count.
 _PAGE_BYTES = 4096
-#: Name of a drive whose jobs do not say it.
-_NAMELESS = "my-drive"
-#: Seconds at the beginning of a job after a pause.
-_FIRST_S = 5.0
-_Of = TypeVar("_Of")
-_Made = TypeVar("_Made")
-
-
-@dataclass
-class _Folder:
-    """One folder as it is read."""
-
-    folder: Path
-    note: Notify
-    #: Whether an experiment that cannot be used is left out, and said, instead of ending everything.
-    skip_bad: bool
-    rows: tables.Rows = field(default_factory=dict)
-
-    def tried(self, make: Callable[[_Of], Sequence[_Made]], of: _Of) -> Sequence[_Made]:
-        """What `make` makes of a file or of jobs; nothing where that cannot be used and is to be left out."""
-        try:
-            return make(of)
-        except DriveError as error:
-            if not self.skip_bad or isinstance(error, SlcCacheError):
-                raise
-            self.note(f"left out: {error}")
-            return []
+#: Parameters and metrics of an experiment, by names of the long table.
+_Figures = tuple[str, Mapping[str, Parameter], Mapping[str, float | Histogram | None]]
 
 
 def read_results(
@@ -86,35 +48,35 @@ def read_results(
         DriveError: nothing can be used, several drives are there and none is named, or an experiment cannot be used;
             the message names the file, the job and the cure.
     """
-    if not place.exists():
-        raise DriveError(
-            f"{place}: there is no such file or folder; `flashtwin fit jobs` prints a script that makes it"
-        )
-    reading = _Folder(place, note, skip_bad)
-    if place.is_dir() or place.suffix == ".csv":
-        reading.rows.update(tables.found_rows(place))
-    jobs: dict[str, list[FioJob]] = {}
-    for job in _jobs(reading):
-        jobs.setdefault(job.drive or _NAMELESS, []).append(job)
-    names = {name for name, rows in reading.rows.items() if not all(isinstance(row, Datasheet) for row in rows)}
-    for name, own in jobs.items():
-        # Of several drives only the one that is asked for is looked at; the others are named at most.
-        is_asked = name == drive or (drive is None and names | jobs.keys() == {name})
-        reading.rows.setdefault(name, []).extend(_rows(reading, own) if is_asked else [Probes()])
-    measured = tables.gathered(place, reading.rows, drive)
-    told = measured.probes.told
-    if measured.datasheet is None and told.get("model"):
-        measured = replace(measured, datasheet=_datasheet(told))
+    table, unasked = _read(place, note, skip_bad=skip_bad)
+    if not table.drives:
+        why = unasked or [
+            "`flashtwin fit jobs` prints the experiments to run. A CSV file needs the columns of one of these: "
+            f"{tidy.COLUMNS}"
+        ]
+        raise DriveError(f"{place}: no measurements; {'; '.join(why)}")
+    for text in unasked:
+        note(f"left out: {text}")
+    measured = table.measurements(place, drive, note, skip_bad=skip_bad)
+    if place.is_dir() or place.suffix != ".csv":
+        measured = _described(measured, (place if place.is_dir() else place.parent) / names.DRIVE_IDENTITY)
     for gap in gaps(measured):
         note(gap)
     return measured
 
 
+def drives(place: Path) -> list[str]:
+    """Names of the drives in a folder whose open loop was measured."""
+    table, _ = _read(place, lambda _: None, skip_bad=True)
+    has_rates = {one[:2] for one in table.figures if one.experiment == "open_loop"}
+    return [name for name, own in table.drives.items() if own & has_rates]
+
+
 def gaps(measured: Measurements) -> Iterator[str]:
     """Figures that the measurements do not determine for want of an experiment, and which one would."""
-    counted = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
-    fills = {row.fill_gib for row in counted}
-    if measured.overwritten and not any(row.amplification is not None for row in measured.overwritten):
+    counted = [row for row in measured.overwritten if row.amplification is not None]
+    fills = {row.fill_gib for row in counted if row.pattern.kind == "uniform"}
+    if measured.overwritten and not counted:
         yield (
             "no run of writes has counters of the medium's bytes: spare space and write amplification are not "
             "determined; if the drive knows `nvme ocp smart-add-log`, run the jobs again with it installed"
@@ -127,93 +89,114 @@ def gaps(measured: Measurements) -> Iterator[str]:
         )
 
 
-def _jobs(reading: _Folder) -> list[FioJob]:
-    if reading.folder.is_dir():
-        files = sorted(reading.folder.glob("*.json"))
-    else:
-        files = [reading.folder] if reading.folder.suffix != ".csv" else []
-    found: list[FioJob] = []
-    for file in files:
-        if file.name == IDENTITY or file.name.endswith((f".{counters.SMART}.json", f".{counters.OCP}.json")):
-            continue
-        found += reading.tried(fio.read_jobs, file)
-    return found
+def _read(place: Path, note: Notify, *, skip_bad: bool) -> tuple[LongTable, list[str]]:
+    """All figures, and why files that nobody asked for are left out."""
+    if not place.exists():
+        raise DriveError(
+            f"{place}: there is no such file or folder; `flashtwin fit jobs` prints a script that makes it"
+        )
+    table, unasked = LongTable(), list[str]()
 
+    def refuse(drive: str | None, error: DriveError) -> None:
+        unasked.append(str(error)) if drive is None else table.refuse(drive, error)
 
-def _rows(reading: _Folder, jobs: Sequence[FioJob]) -> list[object]:
-    """The rows of one drive: experiments of one job each, and those of several parts."""
-    probes: list[object] = []
-    rows: list[object] = []
     runs: dict[tuple[str, ...], list[FioJob]] = {}
-    for job in jobs:
-        if job.experiment in _SEVERAL:
-            runs.setdefault(_SEVERAL[job.experiment](job), []).append(job)
-        elif job.experiment in _SINGLE:
-            probes += reading.tried(_of_one, job)
-        else:
-            reading.note(f"{job.place}: there is no experiment '{job.experiment}'; it is left out")
-    for parts in runs.values():
-        for row in reading.tried(_of_run, parts):
-            (probes if isinstance(row, SequentialFill | WritesAfterDiscard) else rows).append(row)
-    return [*rows, _probes(probes, _identity(reading.folder))]
+    for file in sorted(place.iterdir()) if place.is_dir() else [place]:
+        try:
+            if file.suffix == ".csv":
+                tidy.read(file, table)
+            elif file.suffix in (".json", ".txt") or file == place:
+                for job in _jobs(file, refuse):
+                    runs.setdefault(_run(job), []).append(job)
+        except DriveError as error:
+            if not skip_bad:
+                raise
+            note(f"left out: {error}")
+    for jobs in runs.values():
+        _add(table, jobs, refuse)
+    return table, unasked
 
 
-def _probes(rows: Sequence[object], told: Mapping[str, str]) -> Probes:
-    kinds: dict[str, type] = {
-        "alone": SingleRequests, "depths": Depth, "sizes": SizedReads, "spikes": Spikes, "fills": SequentialFill,
-        "mixed": MixedLoad, "paused": WritesAfterPause, "discarded": WritesAfterDiscard, "duplicates": Duplicates,
-    }  # fmt: skip
-    found = {name: tuple(row for row in rows if isinstance(row, kind)) for name, kind in kinds.items()}
-    capacity = float(told["capacity"]) if told.get("capacity") else None
-    whole = replace(Probes(**found), capacity_bytes=capacity, told=told)  # type: ignore[arg-type]
-    return replace(
-        whole,
-        depths=tuple(sorted(whole.depths, key=lambda row: row.depth)),
-        sizes=tuple(sorted(whole.sizes, key=lambda row: row.size_bytes)),
-    )
+def _jobs(file: Path, refuse: fio.Refuse) -> list[FioJob]:
+    if file.name == names.DRIVE_IDENTITY or counters.is_counter_file(file):
+        return []
+    jobs = fio.read_jobs(file, refuse)
+    if not jobs and (found := counters.recognized(file)):
+        told = ", ".join(f"{count:,} bytes of the {kind}" for kind, count in found.items())
+        refuse(None, DriveError(
+            f"{file}: counters ({told}) of no job; name them JOB.before.{counters.SMART}.txt and so on, as the script "
+            "of `flashtwin fit jobs` does"
+        ))  # fmt: skip
+    return jobs
 
 
-def _identity(folder: Path) -> dict[str, str]:
-    """Model and capacity as the drive says them; nothing where it was not asked."""
-    file = (folder if folder.is_dir() else folder.parent) / IDENTITY
+def _run(job: FioJob) -> tuple[str, ...]:
+    """Jobs of one experiment: parts of a run of writes, threads of an open loop."""
+    if job.experiment not in (*_SEVERAL, "open-loop"):
+        return str(job.file), job.name, str(job.tags)
+    return job.drive, *(job.tags.get(tag, "") for tag in ("experiment", "series", "fill", "offered"))
+
+
+def _add(table: LongTable, jobs: Sequence[FioJob], refuse: fio.Refuse) -> None:
+    first = jobs[0]
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
+        if first.experiment == "open-loop":
+            made = [_open_loop(jobs)]
+        elif first.experiment in _SEVERAL:
+            made = _overwriting(jobs)
+        elif first.experiment in _SINGLE:
+            made = _SINGLE[first.experiment](first)
+        else:
+            refuse(None, DriveError(f"{first.place}: there is no experiment '{first.experiment}'"))
+            made = []
+        for experiment, parameters, metrics in made:
+            table.add(first.drive, experiment, parameters, metrics, first.place)
+    except DriveError as error:
+        # The drive is none that the model can be, whoever asked for the job.
+        is_asked = first.is_tagged or isinstance(error, FatalDriveError)
+        refuse(first.drive if is_asked else None, error)
+
+
+def _described(measured: Measurements, file: Path) -> Measurements:
+    """With model and capacity as the drive says them (`nvme id-ctrl -o json`), where it was asked."""
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(value, Mapping):
-        return {}
-    capacity = value.get("tnvmcap")
-    known = isinstance(capacity, int | float) and not isinstance(capacity, bool) and 0 < capacity < float(1 << 60)
-    return {
-        "model": " ".join(str(value.get("mn") or "").split()),
-        **({"capacity": str(int(capacity))} if known else {}),  # type: ignore[arg-type]
-    }
-
-
-def _datasheet(told: Mapping[str, str]) -> Datasheet:
-    capacity = told.get("capacity")
-    return Datasheet(told["model"], None if capacity is None else float(capacity) / 1e9, None)
+        return measured
+    if not isinstance(told, Mapping):
+        return measured
+    size, model = told.get("tnvmcap"), " ".join(str(told.get("mn") or "").split())
+    is_known = isinstance(size, int | float) and not isinstance(size, bool) and 0 < size < float(1 << 60)
+    capacity = float(int(size)) if is_known else None  # type: ignore[arg-type]
+    sheet = Datasheet(model, None if capacity is None else capacity / 1e9, None) if model else None
+    return replace(measured, capacity_bytes=capacity, datasheet=measured.datasheet or sheet)
 
 
 # Experiments of one job.
 
 
-def _alone(kind: str) -> Callable[[FioJob], SingleRequests]:
-    return lambda job: SingleRequests(kind, job.served(kind).times)
+def _percentiles(**served: Served | Histogram | None) -> dict[str, float | Histogram | None]:
+    """Response times as metrics, e.g. `read_us_50p`."""
+    times = {name: one.times if isinstance(one, Served) else one for name, one in served.items() if one is not None}
+    return {f"{name}_{share}": time for name, one in times.items() for share, time in one.times_us.items()}
 
 
-def _depth(job: FioJob) -> Depth:
-    served = job.served("read")
-    return Depth(max(int(job.number("depth")), 1), served.per_s, served.times.times_us)
+def _alone(kind: str) -> Callable[[FioJob], list[_Figures]]:
+    return lambda job: [("alone", {"kind": kind}, {"times": job.served(kind, needs_bins=True).times})]
 
 
-def _sized(job: FioJob) -> SizedReads:
-    served = job.served("read")
+def _depth(job: FioJob) -> list[_Figures]:
+    served, depth = job.served("read"), max(int(job.number("depth")), 1)
+    return [("depths", {"depth": depth}, {"per_s": served.per_s, **_percentiles(read_us=served)})]
+
+
+def _sized(job: FioJob) -> list[_Figures]:
     # The slowest responses come from the host; the mean of a thousand reads would be moved by one of them.
-    return SizedReads(int(job.number("size")), served.times.trimmed(0.99).mean_us, served.times.times_us)
+    mean_us = job.served("read", needs_bins=True).times.trimmed(0.99).mean_us
+    return [("sizes", {"size_bytes": int(job.number("size"))}, {"mean_us": mean_us})]
 
 
-def _spikes(job: FioJob) -> Spikes:
+def _spikes(job: FioJob) -> list[_Figures]:
     log = fio.read_log(job, "lat")
     if log is None:
         raise DriveError(
@@ -226,76 +209,46 @@ def _spikes(job: FioJob) -> Spikes:
         raise DriveError(f"{job.place}: its log has no reads or no writes; run it again with its own job file")
     slow = checks.spikes(reads)
     at_write = np.cumsum(log.is_write)[~log.is_write][slow]
-    return Spikes(
-        writes, float(slow.mean()), float(np.median(reads[slow])) / 1e3 if slow.any() else 0.0,
-        checks.period(at_write, writes),
-    )  # fmt: skip
+    return [("spikes", {"writes": writes}, {
+        "share": float(slow.mean()), "spike_us": float(np.median(reads[slow])) / 1e3 if slow.any() else 0.0,
+        "period_writes": checks.period(at_write, writes),
+    })]  # fmt: skip
 
 
-def _mixed(job: FioJob) -> MixedLoad:
-    return MixedLoad(job.number("reads"), *_rates(job), *_times(job))
+def _sequential(job: FioJob) -> list[_Figures]:
+    served, fill = job.served("write"), _fill_gib(job)
+    if (log := fio.read_log(job, "bw")) is not None:
+        fio.check_log_is_whole(job, log, served)
+        drop = checks.slc_cache(checks.hundredths(log.value, log.time_ms))
+        if drop is not None:
+            raise FatalDriveError(
+                f"{job.place}: the rate drops once, from {drop.before * 1.024e-3:,.0f} to "
+                f"{drop.after * 1.024e-3:,.0f} MB/s, when {drop.at_share:.0%} of the drive is written: an SLC cache, "
+                "which the twin does not have, so no fit would hold. Measure a drive without one, as most for data "
+                "centres are, or one whose cache is turned off"
+            )
+    run: dict[str, Parameter] = {
+        "fill_gib": fill,
+        "pattern": Pattern("sequential"),
+        "series": job.tags.get("series", ""),
+    }
+    rates = {"amplification": _amplification([job]), "writes_per_s": served.bytes_per_s / _PAGE_BYTES}
+    return [("overwritten", {**run, "overwrites": served.bytes / (fill * _GIB)}, rates)]
 
 
-def _rates(job: FioJob) -> tuple[float, float]:
-    return job.read.per_s if job.read else 0.0, job.write.per_s if job.write else 0.0
-
-
-def _times(job: FioJob) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    return job.read.times.times_us if job.read else {}, job.write.times.times_us if job.write else {}
-
-
-def _paused(job: FioJob) -> WritesAfterPause:
-    log = fio.read_log(job, "bw")
-    served = job.served("write")
-    if log is None:
-        raise DriveError(f"{job.place}: its log of bandwidth is missing; run it again in the folder of the results")
-    fio.check_log_is_whole(job, log, served)
-    per_s = log.value / 4.0
-    first = per_s[log.time_ms <= _FIRST_S * 1e3]
-    last = per_s[log.time_ms > log.time_ms.max() / 2]
-    return WritesAfterPause(job.number("pause"), float((first if first.size else per_s).mean()), float(last.mean()))
-
-
-def _duplicates(job: FioJob) -> Duplicates:
-    served = job.served("write")
-    return Duplicates(job.number("duplicates"), served.per_s, served.times.times_us)
-
-
-_SINGLE: Mapping[str, Callable[[FioJob], object]] = {
+_SINGLE: Mapping[str, Callable[[FioJob], list[_Figures]]] = {
     "read-alone": _alone("read"), "write-alone": _alone("write"), "read-depth": _depth, "read-size": _sized,
-    "spikes": _spikes, "mixed": _mixed, "paused": _paused, "duplicates": _duplicates,
+    "spikes": _spikes, "sequential": _sequential,
 }  # fmt: skip
-
-
-def _of_one(job: FioJob) -> list[object]:
-    return [_SINGLE[job.experiment](job)]
+#: Experiments of parts that follow one another.
+_SEVERAL = ("uniform", "zipf", "zones")
+EXPERIMENTS = (*_SINGLE, *_SEVERAL, "open-loop")
 
 
 # Experiments of several jobs.
 
 
-def _run(job: FioJob) -> tuple[str, ...]:
-    """Jobs of one run: parts of the same series at the same fill."""
-    return job.experiment, job.tags.get("series", ""), job.tags.get("fill", "")
-
-
-#: The columns that identify the jobs of one run.
-_SEVERAL: Mapping[str, Callable[[FioJob], tuple[str, ...]]] = {
-    "open-loop": lambda job: (job.experiment, job.tags.get("offered", ""), job.tags.get("fill", "")),
-    **dict.fromkeys(("sequential", "uniform", "zipf", "zones", "discarded"), _run),
-}
-
-
-def _of_run(jobs: Sequence[FioJob]) -> list[object]:
-    experiment = jobs[0].experiment
-    if experiment == "open-loop":
-        return [_open_loop(jobs)]
-    if experiment == "sequential":
-        return _sequential(jobs[0])
-    return _overwriting(jobs)
-
-
-def _open_loop(jobs: Sequence[FioJob]) -> OpenLoop:
+def _open_loop(jobs: Sequence[FioJob]) -> _Figures:
     by_name = {job.name: job for job in jobs}
     fixed = by_name.get("fixed")
     if fixed is None or fixed.read is None or fixed.write is None:
@@ -304,47 +257,20 @@ def _open_loop(jobs: Sequence[FioJob]) -> OpenLoop:
             "figures. Use the job file of `flashtwin fit jobs`"
         )
     bulk = by_name.get("bulk")
-    rates = [_rates(job) for job in by_name.values()]
-    reads, writes = sum(rate for rate, _ in rates), sum(rate for _, rate in rates)
+    reads, writes = (
+        sum(side.per_s for job in by_name.values() if (side := getattr(job, kind)) is not None)
+        for kind in ("read", "write")
+    )
     # fio issues less than asked for where its host is short of time. Only at full depth it is the drive that holds it.
     full = max(job.share_deep for job in by_name.values()) >= _SATURATED
-    offered = jobs[0].number("offered")
+    offered = fixed.number("offered")
     if not full:
         offered = reads + writes
     if offered <= 0:
         raise DriveError(f"{fixed.place}: offered=0; the script computes it from the saturated rate")
-    return OpenLoop(
-        fixed.number("fill") / _GIB, offered, reads, writes, fixed.read.times.times_us, fixed.write.times.times_us,
-        bulk.write.times.times_us if bulk is not None and bulk.write is not None else {},
-    )  # fmt: skip
-
-
-def _sequential(job: FioJob) -> list[object]:
-    served = job.served("write")
-    fill = _fill_gib(job)
-    series = job.tags.get("series", "")
-    row = OverwriteRun(
-        fill, Pattern("sequential"), series, served.bytes / (fill * _GIB), _amplification([job]),
-        served.bytes_per_s / _PAGE_BYTES,
-    )  # fmt: skip
-    log = fio.read_log(job, "bw")
-    if log is None:
-        return [row]
-    fio.check_log_is_whole(job, log, served)
-    rates = checks.hundredths(log.value, log.time_ms)
-    drop = checks.slc_cache(rates)
-    if drop is not None:
-        raise SlcCacheError(
-            f"{job.place}: the rate drops once, from {drop.before * 1.024e-3:,.0f} to {drop.after * 1.024e-3:,.0f} "
-            f"MB/s, when {drop.at_share:.0%} of the drive is written: an SLC cache, which the twin does not have, so "
-            "no fit would hold. Measure a drive without one, as most for data centres are, or one whose cache is "
-            "turned off"
-        )
-    return [row, SequentialFill(fill, served.bytes_per_s / 1e6, tuple(float(rate) * 1.024e-3 for rate in rates))]
-
-
-class SlcCacheError(DriveError):
-    """The drive has a cache that the twin does not have: no experiment of it can be used."""
+    times = _percentiles(read_us=fixed.read, write_us=fixed.write, bulk_write_us=bulk.write if bulk else None)
+    load = {"fill_gib": fixed.number("fill") / _GIB, "offered_per_s": offered}
+    return "open_loop", load, {"reads_per_s": reads, "writes_per_s": writes, **times}
 
 
 def _fill_gib(job: FioJob) -> float:
@@ -354,35 +280,35 @@ def _fill_gib(job: FioJob) -> float:
     return fill / _GIB
 
 
-def _overwriting(jobs: Sequence[FioJob]) -> list[object]:
+def _overwriting(jobs: Sequence[FioJob]) -> list[_Figures]:
     """A run of random writes in parts: write amplification and rate of the last quarter."""
     parts = sorted(jobs, key=lambda job: job.number("part"))
     first = parts[0]
-    of = int(first.number("of"))
+    of, fill = int(first.number("of")), _fill_gib(first)
     have = [int(job.number("part")) for job in parts]
-    name = f"{first.file}: {first.experiment} at {_fill_gib(first):,.1f} GiB"
+    name = f"{first.file}: {first.experiment} at {fill:,.1f} GiB"
     if have != list(range(1, of + 1)):
         missing = sorted(set(range(1, min(of, 1000) + 1)) - set(have))
         which = f"{', '.join(map(str, missing))} of {of} are missing" if missing else "are there twice"
         raise DriveError(f"{name}: parts {which}; run the script again, it goes on where it stopped")
-    writes = [job.served("write") for job in parts]
-    if reason := checks.unsteady([one.per_s for one in writes]):
+    writes = [job.served("write", needs_bins=len(parts) > 1) for job in parts]
+    overwrites = sum(one.bytes for one in writes) / (fill * _GIB)
+    reason = checks.unsteady([one.per_s for one in writes])
+    if not first.is_tagged and overwrites < _STEADY_OVERWRITES:
+        reason = f"its addresses were written {overwrites:.2g} times over, and {_STEADY_OVERWRITES:g} are needed"
+    if reason:
         raise DriveError(
             f"{name}: the drive was not in its steady state: {reason}; write more often over it "
             "(`flashtwin fit jobs --overwrites 8`), and let nothing else use it"
         )
     last = max(of // 4, 1)
-    fill = _fill_gib(first)
-    amplification = _amplification(parts[-last:])
     per_s = _rate(writes[-last:])
-    if first.experiment == "discarded":
-        return [WritesAfterDiscard(fill, amplification, per_s)]
-    overwrites = sum(one.bytes for one in writes) / (fill * _GIB)
-    series, pattern = first.tags.get("series", ""), _pattern(first)
-    times = Histogram.merged(one.times for one in writes[-last:]).times_us
+    steady: dict[str, Parameter] = {"series": first.tags.get("series", ""), "pattern": _pattern(first)}
+    times = _percentiles(write_us=Histogram.merged(one.times for one in writes[-last:]))
+    run: dict[str, Parameter] = {"fill_gib": fill, **steady, "overwrites": overwrites}
     return [
-        OverwriteRun(fill, pattern, series, overwrites, amplification, per_s),
-        SteadyWrites(series, pattern, per_s, times),
+        ("overwritten", run, {"amplification": _amplification(parts[-last:]), "writes_per_s": per_s}),
+        ("steady", steady, {"writes_per_s": per_s, **times}),
     ]
 
 
@@ -428,7 +354,7 @@ def _amplification(jobs: Sequence[FioJob]) -> float | None:
     return found
 
 
-def _written(job: FioJob) -> BytesWritten:
+def _written(job: FioJob) -> counters.Counters:
     stem = job.file.name.removesuffix(".json")
     folder = job.file.parent
     before, after = (counters.read_counters(folder, stem, moment) for moment in ("before", "after"))
