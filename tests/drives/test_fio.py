@@ -1,6 +1,7 @@
 """Results of fio become rows; what cannot be used says the job and the cure, and nothing ends in a traceback."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -93,7 +94,6 @@ def test_patterns_are_those_of_the_tables(tmp_path: Path) -> None:
     made.overwriting(tmp_path, 2, 10, 1.5, tag="zones hot=5 writes=95", series="zones")
     found, _ = read(tmp_path)
     assert [str(row.pattern) for row in found.overwritten] == ["fiozipf 0.8", "zones s0.05 f0.95 s0.95 f0.05"]
-    assert [str(row.pattern) for row in found.steady] == [str(row.pattern) for row in found.overwritten]
 
 
 def test_the_open_loop_is_that_of_the_tables(tmp_path: Path) -> None:
@@ -163,6 +163,21 @@ def no_rate(folder: Path) -> None:
     file.write_text(file.read_text().replace("offered=40000", "offered=${OFFERED}"))
 
 
+def untagged(**changes: Any) -> dict[str, Any]:
+    """A job that flashtwin did not ask for."""
+    options = {"rw": "randread", "bs": "4k", "iodepth": "1", "direct": "1", "ioengine": "libaio", "size": "1M"}
+    options |= {key: str(value) for key, value in changes.items() if key not in ("read", "write", "mixed")}
+    sides = {key: value for key, value in changes.items() if key in ("read", "write", "mixed")}
+    job = made.job("mine", "") | {"desc": "", "job options": options}
+    return {**job, "read": made.side(1e4, READ), **sides} if not sides else {**job, **sides}
+
+
+def percentiles(**us: float) -> dict[str, Any]:
+    """One direction as plain `json` has it."""
+    known = {f"{float(name[1:].replace('_', '.')):.6f}": round(time * 1e3) for name, time in us.items()}
+    return made.side(1e4, {}) | {"lat_ns": {"mean": 1.0, "N": 9}, "clat_ns": {"N": 9, "mean": 9, "percentile": known}}
+
+
 def in_bytes(log: str) -> str:
     lines = [line.split(", ") for line in log.splitlines()]
     return "".join(f"{time}, {int(rate) * 1024}, 1, 0, 0\n" for time, rate, *_ in lines)
@@ -212,6 +227,74 @@ def test_what_cannot_be_used_says_job_and_cure(make: Callable[[Path], object], m
     make(tmp_path)
     with pytest.raises(DriveError, match=message):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("job", "figures"),
+    [
+        (untagged(), {"alone": 1, "depths": 1, "sizes": 1}),
+        (untagged(iodepth=16, numjobs=2), {"depths": 32}),
+        (untagged(iodepth=16, numjobs=2, ioengine="psync"), {"depths": 2}),
+        (untagged(bs="128KiB"), {"sizes": 131072}),
+        (untagged(rw="randwrite", write=made.side(1e4, READ)), {"alone": 1}),
+        (untagged(rw="write", bs="1M", write=made.side(1e4, READ)), {"overwritten": 1}),
+        (untagged(rw="randwrite", iodepth=32, write=made.side(1e4, READ)), {"overwritten": 1}),
+        (untagged(iodepth=8, read=percentiles(p50=80, p90=90, p99=200)), {"depths": 8}),
+    ],
+)
+def test_any_job_is_known_by_its_options(job: dict[str, Any], figures: dict[str, int], tmp_path: Path) -> None:
+    found, _ = read(made.result(tmp_path / "whatever.json", job))
+    for name in ("alone", "depths", "sizes", "overwritten"):
+        assert len(getattr(found, name)) == (name in figures)
+    if "depths" in figures:
+        assert found.depths[0].depth == figures["depths"]
+    if figures.get("sizes", 1) > 1:
+        assert found.sizes[0].size_bytes == figures["sizes"]
+
+
+def test_percentiles_alone_are_those_of_the_result(tmp_path: Path) -> None:
+    side = percentiles(p50=80, p90=90, p99=200) | {"slat_ns": {"mean": 2000}}
+    found, _ = read(made.result(tmp_path / "a.json", untagged(iodepth=8, read=side)))
+    assert found.depths[0].read_us == {"50p": 82.0, "90p": 92.0, "99p": 202.0}, "from submission on"
+
+
+def test_fios_own_name_of_the_device_is_the_drive(tmp_path: Path) -> None:
+    made.result(tmp_path / "a.json", untagged(filename="/dev/nvme1n1"))
+    assert read(tmp_path)[0].drive == "nvme1n1"
+
+
+def text_file(text: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / "a.txt").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (one(untagged(direct=0)), "job 'mine': direct=0 measures the page cache.*run it with direct=1"),
+        (one(untagged(mixed=made.side(1e4, READ))), "reads and writes as one; run it without unified_rw_reporting"),
+        (one(untagged(read=made.side(1e4, {}) | {"lat_ns": {"mean": 0.0, "N": 0}})), "run it without gtod_reduce"),
+        (one(untagged(rw="randrw", rwmixread=70, read=made.side(1e4, READ), write=made.side(1e4, READ))),
+         "no experiment that a fit uses \\(rw=randrw, bs=4k, iodepth=1, rwmixread=70.*a fit uses random reads"),
+        (one(untagged(bs="128k", read=percentiles(p50=80))), "plain `json` has percentiles only"),
+        (one(untagged(rw="randwrite", iodepth=32, size="8G", write=made.side(1e4, READ))),
+         "its addresses were written 0.48 times over, and 3 are needed"),
+        (text_file("3;fio-3.33;t;0;0;1024\n"), "terse or normal output.*--output-format=json\\+"),
+        (text_file("  read: IOPS=51.2k, BW=200MiB/s\n"), "terse or normal output"),
+        (text_file("Data Units Written : 64.663.716 (33,11 TB)\n"),
+         "counters \\(33,107,822,592,000 bytes of the host\\) of no job; name them JOB.before.smart.txt"),
+    ],
+)  # fmt: skip
+def test_what_nobody_asked_for_says_why_it_is_left_out(
+    make: Callable[[Path], object], message: str, tmp_path: Path
+) -> None:
+    make(tmp_path)
+    with pytest.raises(DriveError, match=message):
+        read(tmp_path)
+    made.result(tmp_path / "good.json", alone())
+    found, notes = read_results(tmp_path, "mine"), []
+    read_results(tmp_path, "mine", notes.append)
+    assert found.alone
+    assert any(re.search(message, note) for note in notes)
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_times_and_what_is_told_stand_in_comments() -> None:
         jobs.probes(ALL)
     )
     assert "THIS SCRIPT DESTROYS ALL DATA ON /dev/nvme9n9" in script
-    assert re.search(r"It takes about [\d.]+ d\.", script)
+    assert re.search(r"They take about [\d.]+ d\.", script)
 
 
 def test_jobs_fill_first_and_are_steady_before_rates() -> None:

@@ -22,7 +22,7 @@ def measure(
     set_: Sets = (),
     predict: Path | None = None,
     of: str | None = None,
-    fill: Share = 0.9,
+    fill: Share | None = None,
     out: Folder | None = None,
     seed: AnySeed = 1,
     json: Json = False,
@@ -42,7 +42,8 @@ def measure(
         system (NAME): System on DRIVE: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd
         predict (RESULTS): Repeat these measurements of a real drive and compare. Example: --predict results
         of (NAME): With --predict: the drive, if RESULTS has several. Example: --of sk-hynix-pe8110-960
-        fill: Share of the physical space in use, without --predict. Example: --fill 80%
+        fill: Share of the physical space in use, where no table says it. Example: --fill 80%
+            [default: 90 %; with --predict, needed for patterns alone]
         out (DIR): Folder for the tables. Example: --out twin
     """
     expect_scipy()
@@ -52,9 +53,9 @@ def measure(
     chosen = resolve_text(system, [("device", drive), *set_])
     measured = read_results(predict, of, say) if predict else None
     if measured is None:
-        found = measuring.measured_as_usual(chosen, fill, say, seed=seed)
+        found = measuring.measured_as_usual(chosen, fill or measuring.FILLS[-1], say, seed=seed)
     else:
-        found = measuring.measure(chosen, measured, say, seed=seed)
+        found = measuring.measure(chosen, measured, say, fill=fill, seed=seed)
     for path in tidy.write(found, out) if out else ():
         say(f"wrote {path}")
     if measured is None:

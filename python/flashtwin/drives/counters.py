@@ -155,7 +155,7 @@ def _counted(text: str, kind: str) -> Any:
     # Older versions print two halves, newer ones the whole and something readable in parentheses.
     number = re.match(rf"[^\d(]*(?<!-)({_COUNT})(?:\s+({_COUNT})\s*$)?", text)
     if number is None:
-        return text.strip(" :-\t")
+        return text.strip(" :\t")
     return number[1] if number[2] is None else {"hi": number[1], "lo": number[2]}
 
 

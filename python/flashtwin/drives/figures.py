@@ -17,6 +17,13 @@ from flashtwin.progress import Notify
 #: A response time outside of this, in microseconds, is in another unit.
 _POSSIBLE_US = (0.5, 60e6)
 #: The one experiment that no row of `Measurements` has for itself.
+#: Bytes of the medium by bytes of the host, and GiB in use.
+_POSSIBLE_WA, _MOST_GIB = (0.05, 100.0), float(1 << 20)
+#: The thread at a fixed rate, which some tables leave out of the offered rate; half of it are reads, and of its 64
+#: requests under way, a median is at most twice the mean.
+_FIXED_PER_S, _LONGEST_QUEUE = 10_000, 4 * 64
+#: Repeats of an experiment differ by less than this factor, their tails apart.
+_CONTRADICTION = 1.25
 DATASHEET = "datasheet"
 Parameter = float | str | Pattern
 
@@ -87,10 +94,15 @@ class LongTable:
         for one in self.figures:
             if one[:2] in own and one.experiment != DATASHEET:
                 experiments.setdefault((one.experiment, one.parameters, one.origin), []).append(one)
+        kept: dict[object, list[MeasuredFigure]] = {}
         rows: dict[str, list[Any]] = {}
         for figures in experiments.values():
             try:
-                _check(figures)
+                earlier = kept.setdefault(_repeatable(figures), figures)
+                is_first = earlier is figures
+                _check(figures, [] if is_first else earlier)
+                if not is_first and [one[4:6] for one in figures] == [one[4:6] for one in earlier]:
+                    continue
                 rows.setdefault(figures[0].experiment, []).append(_row(figures))
             except DriveError as error:
                 _left_out(error, note, skip_bad=skip_bad)
@@ -139,6 +151,14 @@ def _left_out(error: DriveError, note: Notify, *, skip_bad: bool) -> None:
     note(f"left out: {error}")
 
 
+def _repeatable(figures: Sequence[MeasuredFigure]) -> object:
+    """Equal for experiments that must agree. A run of writes depends on those before it, unless its file was copied."""
+    first = figures[0]
+    if first.experiment != "overwritten":
+        return first[:4]
+    return *first[:4], tuple(one.measured for one in figures), first.origin.rpartition(":")[2]
+
+
 def _specimen(name: str) -> tuple[str, str]:
     """A drive's name and the letter of its specimen: `solidigm-p5520-1920-a` is one of those."""
     letter = re.fullmatch(r"(.+)-([a-z])", name)
@@ -166,7 +186,45 @@ def _row(figures: Sequence[MeasuredFigure]) -> Any:
     return kind(**values)
 
 
-def _check(figures: Sequence[MeasuredFigure]) -> None:
+def _check(figures: Sequence[MeasuredFigure], earlier: Sequence[MeasuredFigure]) -> None:
+    """Refuses an experiment that no drive can have, or that contradicts an earlier one with the same parameters."""
+    origin = figures[0].origin
+    values = {**dict(figures[0].parameters), **{one.metric: one.measured for one in figures}}
+    _check_times(figures)
+    rates = [float(values[name]) for name in ("per_s", "reads_per_s", "writes_per_s") if name in values]  # type: ignore[arg-type]
+    if rates and not any(rates):
+        raise DriveError(f"{origin}: it served nothing; run it again, or delete it")
+    fill, offered, amplified = (values.get(name) for name in ("fill_gib", "offered_per_s", "amplification"))
+    if isinstance(fill, float) and fill > _MOST_GIB:
+        raise DriveError(f"{origin}: fill_gib is {fill:g}: no drive holds that; is it in another unit than GiB?")
+    if isinstance(amplified, float) and not _POSSIBLE_WA[0] < amplified < _POSSIBLE_WA[1]:
+        raise DriveError(
+            f"{origin}: the medium took {amplified:.3g} times the host's bytes, which no drive does; is it in per "
+            "cent, or the counter in another unit than bytes?"
+        )
+    if isinstance(offered, float) and sum(rates) > 2 * offered + _FIXED_PER_S:
+        raise DriveError(
+            f"{origin}: offered_per_s is {offered:g}, and {sum(rates):,.0f}/s were served; is it in thousands? Write "
+            "requests a second"
+        )
+    median = values.get("read_us_50p")
+    if offered and isinstance(median, float) and median > _LONGEST_QUEUE * 1e6 / max(rates[0], 1.0):
+        raise DriveError(
+            f"{origin}: read_us_50p is {median:g} at {rates[0]:,.0f} reads/s: so many requests were never under way; "
+            "is it in another unit than microseconds?"
+        )
+    for known in earlier:
+        both = next((one for one in figures if one.metric == known.metric), known)
+        if not isinstance(known.measured, Histogram) and not both.metric.endswith(("99p9", "99p99")):
+            low, high = sorted((float(known.measured or 0), float(both.measured or 0)))  # type: ignore[arg-type]
+            if high > _CONTRADICTION * low:
+                raise DriveError(
+                    f"{origin}: {both.metric} is {both.measured:g}, and {known.measured:g} in {known.origin} for the "
+                    "same parameters; delete the wrong one"
+                )
+
+
+def _check_times(figures: Sequence[MeasuredFigure]) -> None:
     last: dict[str, float] = {}
     for one in figures:
         head, _, share = one.metric.rpartition("_")

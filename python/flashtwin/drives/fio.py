@@ -143,7 +143,7 @@ def read_jobs(file: Path, refuse: Refuse) -> list[FioJob]:
         tags = dict(word.split("=", 1) for word in words if "=" in word) if is_tagged else {}
         try:
             served = _job(file, job, options, is_tagged=is_tagged)
-            for experiment in [tags] if is_tagged else _experiments(served.place, options):
+            for experiment in [tags] if is_tagged else _experiments(served, options):
                 groups.setdefault((served.name, str(experiment)), []).append(replace(served, tags=experiment))
         except DriveError as error:
             refuse(tags.get("drive", NAMELESS) if is_tagged else None, error)
@@ -184,7 +184,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _experiments(place: str, options: Mapping[str, Any]) -> list[dict[str, str]]:
+def _experiments(job: FioJob, options: Mapping[str, Any]) -> list[dict[str, str]]:
     """The experiments that a job is by its options, as tags.
 
     Raises:
@@ -215,8 +215,8 @@ def _experiments(place: str, options: Mapping[str, Any]) -> list[dict[str, str]]
         found += [{"experiment": "sequential", "fill": str(size)}]
     if not found:
         told = ", ".join(f"{key}={options[key]}" for key in _TELLING if key in options) or "no options"
-        raise DriveError(f"{place}: it is no experiment that a fit uses ({told}); {_USABLE}")
-    return [{"drive": drive, "series": place, **tags} for tags in found]
+        raise DriveError(f"{job.place}: it is no experiment that a fit uses ({told}); {_USABLE}")
+    return [{"drive": drive, "series": f"{job.file.stem} {job.name}", **tags} for tags in found]
 
 
 def _bytes(text: Any) -> int | None:

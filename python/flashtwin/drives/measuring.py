@@ -78,21 +78,29 @@ def measured_as_usual(
     return _measured(drive, usual(drive, per_s, fill), used, per_s, note, seed)
 
 
-def measure(drive: System, asked: Measurements, note: Notify = lambda _: None, *, seed: int = 0) -> Measurements:
+def measure(
+    drive: System, asked: Measurements, note: Notify = lambda _: None, *, fill: float | None = None, seed: int = 0
+) -> Measurements:
     """The rows that are asked for, as the twin has them; those that it cannot play are left out.
 
     Args:
         drive: a system with all its blocks; it is made smaller here.
         asked: rows of a drive, or of `usual`: fills, rates, patterns and depths count.
         note: called with each step.
+        fill: share of the physical space in use, of patterns whose rows do not say it.
         seed: of the loads.
 
     Raises:
-        DriveError: the drive is too small.
+        DriveError: the drive is too small, or the fill is not known.
         SimError: the system cannot serve them.
     """
     fills = [*(row.fill_gib for row in asked.open_loop), *(row.fill_gib for row in asked.overwritten)]
-    used = max(fills, default=FILLS[-1] * space_gib(drive))
+    if not fills and asked.steady and fill is None:
+        raise DriveError(
+            f"{asked.drive}: patterns alone do not say how much of the drive was in use; give --fill as its share of "
+            "the physical space"
+        )
+    used = max(fills, default=(fill or FILLS[-1]) * space_gib(drive))
     return _measured(drive, asked, used, _saturated_per_s(drive, used, note, seed), note, seed)
 
 

@@ -82,10 +82,11 @@ def read(file: Path, table: LongTable) -> None:
 
 def _add(layout: _Layout, row: dict[str, str], origin: str, table: LongTable) -> None:
     name = (row.get("drive") or row.get("model") or "").strip()
+    if None in row or None in row.values():
+        table.refuse(name, DriveError(f"{origin}: the line has other columns than the first; is it cut?"))
+        return
+    read = _Reading(origin, row)
     try:
-        if None in row or None in row.values():
-            raise DriveError(f"{origin}: the line has other columns than the first; is it cut?")
-        read = _Reading(origin, row)
         parameters: dict[str, Any] = {
             key: read.value(column, key) for key, column in layout.parameters.items() if key != "drive"
         }
