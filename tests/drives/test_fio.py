@@ -61,8 +61,6 @@ def test_real_results_become_rows(real: Path) -> None:
     assert (str(written.pattern), written.fill_gib, written.overwrites) == ("sequential", 0.0625, 1.0)
     # The job ran with rate=12m.
     assert written.writes_per_s * 4096 / 1e6 == pytest.approx(12.6, rel=0.02)
-    (spikes,) = found.spikes
-    assert (spikes.writes, spikes.period_writes) == (414, None)
     assert "no run of writes has counters of the medium's bytes" in notes[0]
 
 
@@ -198,7 +196,7 @@ cut = real_but("001-read-alone.json", lambda text: text[: len(text) // 2])
          "a.json: job 'read-alone', reads: neither bins nor percentiles.*--output-format=json+"),
         (one(alone(error=5)), "a.json: job 'read-alone': fio reports error 5.*Run it again"),
         (one(made.job("read-alone", "experiment=read-alone", read=made.side(1e4, {0.06: 9}))),
-         "job 'read-alone': times is 0.06: no response time in microseconds"),
+         "job 'read-alone': times_50p is 0.06: no response time in microseconds"),
         (lambda folder: (folder / "a.json").touch(), "a.json: the file is empty; did fio fail"),
         (cut, "001-read-alone.json: the JSON is cut or damaged"),
         (two_drives, "measurements of several drives; name one of them: mine, yours"),
@@ -211,8 +209,6 @@ cut = real_but("001-read-alone.json", lambda text: text[: len(text) // 2])
         (run_but(lambda _: None, amplification=0.0), "the medium's counter did not move"),
         (run_but(lambda folder: (folder / LAST_SMART).write_text('{"data_units_written": 9000000}')),
          "does something else write to the drive"),
-        (lambda folder: shutil.copy(REAL / "003-spikes.json", folder),
-         "003-spikes.json: job 'spikes': its log of latencies is missing"),
         (real_but(LOG, lambda log: log[:-20]), "_bw.1.log:20: the log is cut in the middle of a line"),
         (real_but(LOG, lambda log: "".join(log.splitlines(keepends=True)[:5])),
          "job 'sequential': its log ends after 1 s of 5 s; the log is cut"),

@@ -99,7 +99,6 @@ def test_the_whole_script_runs_on_a_file_and_is_read(tmp_path: Path) -> None:
     assert len(found.depths) == len(jobs.DEPTHS)
     assert len(found.sizes) == len(jobs.SIZES_KIB)
     assert len(found.alone) == 2
-    assert found.spikes
 
 
 @needs_fio

@@ -1,4 +1,4 @@
-"""Reads what fio writes: results as `--output-format=json+` or `json`, and logs of bandwidth and of latencies.
+"""Reads what fio writes: results as `--output-format=json+` or `json`, and logs of bandwidth.
 
 The experiment of a job stands in its description, e.g. `flashtwin experiment=read-depth depth=16 drive=mine`. Of any
 other job it follows from the job's own options.
@@ -6,6 +6,7 @@ other job it follows from the job's own options.
 
 from __future__ import annotations
 
+import glob
 import json
 import math
 import re
@@ -83,16 +84,16 @@ class FioJob:
         return self.tags.get("experiment", "")
 
     def number(self, tag: str) -> float:
-        """A tag that is a number of 0 or more.
+        """A tag that is a number of 0 or more. A job in one piece is part 1 of 1.
 
         Raises:
             DriveError: it is missing, or is none.
         """
-        text = self.tags.get(tag)
+        text = self.tags.get(tag, {"part": "1", "of": "1"}.get(tag, ""))
         value = _float(text)
         if value is None or value < 0:
             raise DriveError(
-                f"{self.place}: its description has no {tag}=NUMBER but '{text or ''}'; use the job files of "
+                f"{self.place}: its description has no {tag}=NUMBER but '{text}'; use the job files of "
                 "`flashtwin fit jobs`, whose script sets all variables"
             )
         return value
@@ -210,7 +211,7 @@ def _experiments(job: FioJob, options: Mapping[str, Any]) -> list[dict[str, str]
         found += [{"experiment": "write-alone"}]
     elif kind == "randwrite" and is_small and size and law[0] in ("random", "zipf"):
         name = "uniform" if law == ["random"] else "zipf"
-        found += [{"experiment": name, "exponent": law[-1], "fill": str(size), "part": "1", "of": "1"}]
+        found += [{"experiment": name, "exponent": law[-1], "fill": str(size)}]
     elif kind == "write" and size:
         found += [{"experiment": "sequential", "fill": str(size)}]
     if not found:
@@ -326,73 +327,47 @@ def _together(parts: Sequence[Served], place: str) -> Served | None:
     return Served(requests, total, per_s, bytes_per_s, max(part.runtime_s for part in parts), times)
 
 
-@dataclass(frozen=True)
-class Log:
-    """A log of fio: a line for each request, or for each interval."""
-
-    time_ms: np.ndarray
-    #: KiB/s of a bandwidth log, nanoseconds of a latency log.
-    value: np.ndarray
-    is_write: np.ndarray
-
-
-def read_log(job: FioJob, kind: str) -> Log | None:
-    """The log `bw` or `lat` that stands beside a result under its name; None where there is none.
+def rate_log(job: FioJob, served: Served) -> tuple[np.ndarray, np.ndarray] | None:
+    """KiB/s and milliseconds of the bandwidth log that stands beside a result; None where there is none.
 
     Raises:
-        DriveError: it is empty, cut or damaged.
+        DriveError: it is empty, cut or damaged, or in another unit.
     """
-    stem = job.file.name.removesuffix(".json")
-    files = sorted(job.file.parent.glob(f"{_escaped(stem)}_{kind}.*.log"))
-    sides = [side for side in (job.read, job.write) if side is not None]
-    seconds, requests = max((side.runtime_s for side in sides), default=0.0), sum(side.requests for side in sides)
-    if seconds < _SHORT_S or requests <= _FEW:
+    files = sorted(job.file.parent.glob(f"{glob.escape(job.file.name.removesuffix('.json'))}_bw.*.log"))
+    if served.runtime_s < _SHORT_S or served.requests <= _FEW:
         # A log of averages has no line before its first interval has ended, or where all requests end at once.
         files = [file for file in files if file.stat().st_size]
     if not files:
         return None
-    parts = [_log(file) for file in files]
-    return Log(*(np.concatenate([getattr(part, of) for part in parts]) for of in ("time_ms", "value", "is_write")))
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
-
-
-def _log(file: Path) -> Log:
-    try:
-        text = file.read_text(encoding="ascii")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DriveError(f"{file}: cannot be read: {error}") from None
-    if not text.strip():
-        raise DriveError(f"{file}: the log is empty; did the disk fill up? {_CURE}")
-    lines = text.split("\n")
-    if lines[-1]:
-        raise DriveError(f"{file}:{len(lines)}: the log is cut in the middle of a line. {_CURE}")
-    rows = []
-    for number, line in enumerate(lines[:-1], start=1):
-        words = [_float(word.strip()) for word in line.split(",")[:3]]
-        if len(words) < 3 or None in words or words[1] < 0 or words[2] not in (0, 1, 2):  # type: ignore[operator]
-            raise DriveError(f"{file}:{number}: '{line[:60]}' is no line of a log of fio. {_CURE}")
-        rows.append(words)
-    table = np.array(rows, dtype=float)
-    return Log(table[:, 0], table[:, 1], table[:, 2] == 1)
-
-
-def check_log_is_whole(job: FioJob, log: Log, served: Served) -> None:
-    """Compares a log of bandwidth with the result that it belongs to.
-
-    Raises:
-        DriveError: it ends early, or counts in another unit.
-    """
-    lasted = (log.time_ms.max() - log.time_ms.min()) / 1e3
+    time_ms, kib_per_s = np.concatenate([_log(file) for file in files]).T
+    lasted = (time_ms.max() - time_ms.min()) / 1e3
     if lasted < 0.9 * served.runtime_s - 2.0:
         raise DriveError(
             f"{job.place}: its log ends after {lasted:.0f} s of {served.runtime_s:.0f} s; the log is cut. {_CURE}"
         )
-    factor = float(log.value.mean()) * 1024 / max(served.bytes_per_s, 1.0)
+    factor = float(kib_per_s.mean()) * 1024 / max(served.bytes_per_s, 1.0)
     if not 0.5 < factor < 2.0:
         raise DriveError(
             f"{job.place}: by its log the rate is {factor:.3g} times that of the result; is the log in another unit "
             f"than KiB/s, or of another run? {_CURE}"
         )
+    return kib_per_s, time_ms
+
+
+def _log(file: Path) -> np.ndarray:
+    """Milliseconds and values, line by line."""
+    try:
+        lines = file.read_text(encoding="ascii").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DriveError(f"{file}: cannot be read: {error}") from None
+    if lines == [""]:
+        raise DriveError(f"{file}: the log is empty; did the disk fill up? {_CURE}")
+    if lines.pop():
+        raise DriveError(f"{file}:{len(lines) + 1}: the log is cut in the middle of a line. {_CURE}")
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        time, value = (_float(word.strip()) for word in [*line.split(","), ""][:2])
+        if time is None or value is None or value < 0:
+            raise DriveError(f"{file}:{number}: '{line[:60]}' is no line of a log of fio. {_CURE}")
+        rows.append((time, value))
+    return np.array(rows)

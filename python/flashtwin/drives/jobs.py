@@ -153,13 +153,6 @@ def _writing(plan: ProbePlan) -> Iterator[Probe]:
         _job("write-alone", f"rw=randwrite\nbs=4k\niodepth=1\n{_timed(plan.seconds)}"),
         [_run("write-alone", "write-alone")],
     )  # fmt: skip
-    seconds = min(plan.seconds, 20)
-    yield Probe(
-        "spikes", "Writes with reads between them, each latency logged",
-        "size of the buffer: writes from one slow read to the next", seconds,
-        _job("spikes", f"rw=randrw\nrwmixread=50\nbs=4k\niodepth=1\ntime_based=1\nruntime={seconds}\n"
-             "write_lat_log=${NAME}\ndisable_slat=1\n"), [_run("spikes", "spikes")],
-    )  # fmt: skip
     yield _overwriting(
         plan, "uniform", f"Random writes to steady state with {', '.join(map(str, FILLS))} % of the drive in use",
         "spare space and overhead (from write amplification), tPROG and flash page (from rate and amplification)",

@@ -64,13 +64,6 @@ def _of_writes(measured: Measurements) -> Iterator[Estimate]:
         median = alone.times.percentile_us(0.5)
         low, high = alone.times.percentile_us(0.25), alone.times.percentile_us(0.75)
         yield Estimate("buffer_us", round(median, 2), "us", low, high, "median and quartiles of writes one at a time")
-    for row in measured.spikes[:1]:
-        if row.period_writes is None:
-            unknown = f"reads beside writes: spikes ({row.share:.2%} of the reads) without a period"
-            yield Estimate("buffer_writes", "unknown", source=unknown, is_measured=False)
-        else:
-            source = f"writes from one slow read to the next ({row.spike_us:.0f} us)"
-            yield Estimate("buffer_writes", round(row.period_writes), "4 KB", source=source)
 
 
 def page_types(alone: SingleRequests) -> Iterator[Estimate]:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from flashtwin.drives import checks, counters, fio, tidy
 from flashtwin.drives.figures import FatalDriveError, LongTable, Parameter
 from flashtwin.drives.fio import FioJob, Served
@@ -108,7 +106,8 @@ def _read(place: Path, note: Notify, *, skip_bad: bool) -> tuple[LongTable, list
                 for job in _jobs(file, refuse):
                     runs.setdefault(_run(job), []).append(job)
         except DriveError as error:
-            if not skip_bad:
+            # Text beside the results may be anything.
+            if not skip_bad and file.suffix != ".txt":
                 raise
             note(f"left out: {error}")
     for jobs in runs.values():
@@ -130,28 +129,21 @@ def _jobs(file: Path, refuse: fio.Refuse) -> list[FioJob]:
 
 
 def _run(job: FioJob) -> tuple[str, ...]:
-    """Jobs of one experiment: parts of a run of writes, threads of an open loop."""
-    if job.experiment not in (*_SEVERAL, "open-loop"):
+    """Equal for the jobs of one experiment: parts of a run of writes, threads of an open loop."""
+    if "part" not in job.tags and job.experiment != "open-loop":
         return str(job.file), job.name, str(job.tags)
     return job.drive, *(job.tags.get(tag, "") for tag in ("experiment", "series", "fill", "offered"))
 
 
 def _add(table: LongTable, jobs: Sequence[FioJob], refuse: fio.Refuse) -> None:
     first = jobs[0]
+    if first.experiment not in EXPERIMENTS:
+        refuse(None, DriveError(f"{first.place}: there is no experiment '{first.experiment}'"))
+        return
     try:
-        if first.experiment == "open-loop":
-            made = [_open_loop(jobs)]
-        elif first.experiment in _SEVERAL:
-            made = _overwriting(jobs)
-        elif first.experiment in _SINGLE:
-            made = _SINGLE[first.experiment](first)
-        else:
-            refuse(None, DriveError(f"{first.place}: there is no experiment '{first.experiment}'"))
-            made = []
-        for experiment, parameters, metrics in made:
-            table.add(first.drive, experiment, parameters, metrics, first.place)
+        table.add(first.drive, *EXPERIMENTS[first.experiment](jobs), first.place)
     except DriveError as error:
-        # The drive is none that the model can be, whoever asked for the job.
+        # Of a drive that is none that the model can be, nothing else counts, whoever asked for the job.
         is_asked = first.is_tagged or isinstance(error, FatalDriveError)
         refuse(first.drive if is_asked else None, error)
 
@@ -171,133 +163,72 @@ def _described(measured: Measurements, file: Path) -> Measurements:
     return replace(measured, capacity_bytes=capacity, datasheet=measured.datasheet or sheet)
 
 
-# Experiments of one job.
+# Experiments. Each is made of the jobs that `_run` puts together.
 
 
-def _percentiles(**served: Served | Histogram | None) -> dict[str, float | Histogram | None]:
-    """Response times as metrics, e.g. `read_us_50p`."""
-    times = {name: one.times if isinstance(one, Served) else one for name, one in served.items() if one is not None}
-    return {f"{name}_{share}": time for name, one in times.items() for share, time in one.times_us.items()}
+def _alone(jobs: Sequence[FioJob]) -> _Figures:
+    kind = jobs[0].experiment.removesuffix("-alone")
+    return "alone", {"kind": kind}, {"times": jobs[0].served(kind, needs_bins=True).times}
 
 
-def _alone(kind: str) -> Callable[[FioJob], list[_Figures]]:
-    return lambda job: [("alone", {"kind": kind}, {"times": job.served(kind, needs_bins=True).times})]
+def _depth(jobs: Sequence[FioJob]) -> _Figures:
+    served, depth = jobs[0].served("read"), max(int(jobs[0].number("depth")), 1)
+    return "depths", {"depth": depth}, {"per_s": served.per_s, **_percentiles("read_us", served)}
 
 
-def _depth(job: FioJob) -> list[_Figures]:
-    served, depth = job.served("read"), max(int(job.number("depth")), 1)
-    return [("depths", {"depth": depth}, {"per_s": served.per_s, **_percentiles(read_us=served)})]
-
-
-def _sized(job: FioJob) -> list[_Figures]:
+def _sized(jobs: Sequence[FioJob]) -> _Figures:
     # The slowest responses come from the host; the mean of a thousand reads would be moved by one of them.
-    mean_us = job.served("read", needs_bins=True).times.trimmed(0.99).mean_us
-    return [("sizes", {"size_bytes": int(job.number("size"))}, {"mean_us": mean_us})]
+    mean_us = jobs[0].served("read", needs_bins=True).times.trimmed(0.99).mean_us
+    return "sizes", {"size_bytes": int(jobs[0].number("size"))}, {"mean_us": mean_us}
 
 
-def _spikes(job: FioJob) -> list[_Figures]:
-    log = fio.read_log(job, "lat")
-    if log is None:
-        raise DriveError(
-            f"{job.place}: its log of latencies is missing, which tells the buffer's size; run it again in the folder "
-            "of the results, or delete the file to fit without it"
-        )
-    writes = int(log.is_write.sum())
-    reads = log.value[~log.is_write]
-    if not reads.size or not writes:
-        raise DriveError(f"{job.place}: its log has no reads or no writes; run it again with its own job file")
-    slow = checks.spikes(reads)
-    at_write = np.cumsum(log.is_write)[~log.is_write][slow]
-    return [("spikes", {"writes": writes}, {
-        "share": float(slow.mean()), "spike_us": float(np.median(reads[slow])) / 1e3 if slow.any() else 0.0,
-        "period_writes": checks.period(at_write, writes),
-    })]  # fmt: skip
-
-
-def _sequential(job: FioJob) -> list[_Figures]:
-    served, fill = job.served("write"), _fill_gib(job)
-    if (log := fio.read_log(job, "bw")) is not None:
-        fio.check_log_is_whole(job, log, served)
-        drop = checks.slc_cache(checks.hundredths(log.value, log.time_ms))
-        if drop is not None:
-            raise FatalDriveError(
-                f"{job.place}: the rate drops once, from {drop.before * 1.024e-3:,.0f} to "
-                f"{drop.after * 1.024e-3:,.0f} MB/s, when {drop.at_share:.0%} of the drive is written: an SLC cache, "
-                "which the twin does not have, so no fit would hold. Measure a drive without one, as most for data "
-                "centres are, or one whose cache is turned off"
-            )
-    overwrites, pages_per_s = served.bytes / (fill * _GIB), served.bytes_per_s / _PAGE_BYTES
-    return [_run_of_writes(job, Pattern("sequential"), overwrites, [job], pages_per_s)]
-
-
-def _run_of_writes(job: FioJob, pattern: Pattern, overwrites: float, last: Sequence[FioJob], per_s: float) -> _Figures:
-    series = job.tags.get("series", "")
-    return (
-        "overwritten",
-        {"fill_gib": _fill_gib(job), "pattern": pattern, "series": series, "overwrites": overwrites},
-        {"amplification": _amplification(last), "writes_per_s": per_s},
-    )
-
-
-_SINGLE: Mapping[str, Callable[[FioJob], list[_Figures]]] = {
-    "read-alone": _alone("read"), "write-alone": _alone("write"), "read-depth": _depth, "read-size": _sized,
-    "spikes": _spikes, "sequential": _sequential,
-}  # fmt: skip
-#: Experiments of parts that follow one another.
-_SEVERAL = ("uniform", "zipf", "zones")
-EXPERIMENTS = (*_SINGLE, *_SEVERAL, "open-loop")
-
-
-# Experiments of several jobs.
+def _percentiles(name: str, served: Served | None) -> dict[str, float]:
+    """Response times as metrics, e.g. `read_us_50p`."""
+    return {f"{name}_{share}": time for share, time in served.times.times_us.items()} if served else {}
 
 
 def _open_loop(jobs: Sequence[FioJob]) -> _Figures:
     by_name = {job.name: job for job in jobs}
-    fixed = by_name.get("fixed")
+    fixed, bulk = by_name.get("fixed"), by_name.get("bulk")
     if fixed is None or fixed.read is None or fixed.write is None:
         raise DriveError(
             f"{jobs[0].file}: the open loop has no job 'fixed' that reads and writes; its response times are the "
             "figures. Use the job file of `flashtwin fit jobs`"
         )
-    bulk = by_name.get("bulk")
-    reads, writes = (
-        sum(side.per_s for job in by_name.values() if (side := getattr(job, kind)) is not None)
-        for kind in ("read", "write")
-    )
+    reads = sum(job.read.per_s for job in by_name.values() if job.read)
+    writes = sum(job.write.per_s for job in by_name.values() if job.write)
     # fio issues less than asked for where its host is short of time. Only at full depth it is the drive that holds it.
-    full = max(job.share_deep for job in by_name.values()) >= _SATURATED
-    offered = fixed.number("offered")
-    if not full:
-        offered = reads + writes
-    if offered <= 0:
+    is_full = max(job.share_deep for job in by_name.values()) >= _SATURATED
+    offered = fixed.number("offered") if is_full else reads + writes
+    if offered <= 0 or fixed.number("offered") <= 0:
         raise DriveError(f"{fixed.place}: offered=0; the script computes it from the saturated rate")
-    times = _percentiles(read_us=fixed.read, write_us=fixed.write, bulk_write_us=bulk.write if bulk else None)
+    times = {
+        **_percentiles("read_us", fixed.read), **_percentiles("write_us", fixed.write),
+        **_percentiles("bulk_write_us", bulk.write if bulk else None),
+    }  # fmt: skip
     load = {"fill_gib": fixed.number("fill") / _GIB, "offered_per_s": offered}
     return "open_loop", load, {"reads_per_s": reads, "writes_per_s": writes, **times}
 
 
-def _fill_gib(job: FioJob) -> float:
-    fill = job.number("fill")
-    if fill <= 0:
-        raise DriveError(f"{job.place}: fill=0; the script sets FILL to the bytes in use")
-    return fill / _GIB
-
-
-def _overwriting(jobs: Sequence[FioJob]) -> list[_Figures]:
-    """A run of random writes in parts: write amplification and rate of the last quarter."""
+def _written(jobs: Sequence[FioJob]) -> _Figures:
+    """A run of writes in parts: write amplification and rate of the last quarter."""
     parts = sorted(jobs, key=lambda job: job.number("part"))
-    first = parts[0]
-    of, fill = int(first.number("of")), _fill_gib(first)
+    first, pattern = parts[0], _pattern(parts[0])
+    of, fill = int(first.number("of")), first.number("fill") / _GIB
+    if fill <= 0:
+        raise DriveError(f"{first.place}: fill=0; the script sets FILL to the bytes in use")
     have = [int(job.number("part")) for job in parts]
     name = f"{first.file}: {first.experiment} at {fill:,.1f} GiB"
     if have != list(range(1, of + 1)):
         missing = sorted(set(range(1, min(of, 1000) + 1)) - set(have))
         which = f"{', '.join(map(str, missing))} of {of} are missing" if missing else "are there twice"
         raise DriveError(f"{name}: parts {which}; run the script again, it goes on where it stopped")
-    writes = [job.served("write", needs_bins=len(parts) > 1) for job in parts]
+    writes = [job.served("write") for job in parts]
     overwrites = sum(one.bytes for one in writes) / (fill * _GIB)
     reason = checks.unsteady([one.per_s for one in writes])
-    if not first.is_tagged and overwrites < _STEADY_OVERWRITES:
+    if pattern.kind == "sequential":
+        _expect_no_cache(first, writes[0])
+    elif not first.is_tagged and overwrites < _STEADY_OVERWRITES:
         reason = f"its addresses were written {overwrites:.2g} times over, and {_STEADY_OVERWRITES:g} are needed"
     if reason:
         raise DriveError(
@@ -305,15 +236,25 @@ def _overwriting(jobs: Sequence[FioJob]) -> list[_Figures]:
             "(`flashtwin fit jobs --overwrites 8`), and let nothing else use it"
         )
     last = max(of // 4, 1)
-    return [_run_of_writes(first, _pattern(first), overwrites, parts[-last:], _rate(writes[-last:]))]
+    seconds = sum(one.requests / one.per_s for one in writes[-last:] if one.per_s > 0)
+    per_s = sum(one.bytes for one in writes[-last:]) / _PAGE_BYTES / seconds if seconds > 0 else 0.0
+    return (
+        "overwritten",
+        {"fill_gib": fill, "pattern": pattern, "series": first.tags.get("series", ""), "overwrites": overwrites},
+        {"amplification": _amplification(parts[-last:]), "writes_per_s": per_s},
+    )
 
 
-def _rate(writes: Sequence[Served]) -> float:
-    """Of parts of equal size: all requests by all the time."""
-    seconds = sum(one.requests / one.per_s for one in writes if one.per_s > 0)
-    if seconds <= 0:
-        raise DriveError("a part of random writes took no time; run it again with its own job file")
-    return sum(one.requests for one in writes) / seconds
+def _expect_no_cache(job: FioJob, served: Served) -> None:
+    rates = fio.rate_log(job, served)
+    drop = None if rates is None else checks.slc_cache(checks.hundredths(*rates))
+    if drop is not None:
+        raise FatalDriveError(
+            f"{job.place}: the rate drops once, from {drop.before * 1.024e-3:,.0f} to {drop.after * 1.024e-3:,.0f} "
+            f"MB/s, when {drop.at_share:.0%} of the drive is written: an SLC cache, which the twin does not have, so "
+            "no fit would hold. Measure a drive without one, as most for data centres are, or one whose cache is "
+            "turned off"
+        )
 
 
 def _pattern(job: FioJob) -> Pattern:
@@ -325,37 +266,35 @@ def _pattern(job: FioJob) -> Pattern:
         if not (0 < share < 1 and 0 < writes < 1):
             raise DriveError(f"{job.place}: hot={share:.0%} of the addresses and writes={writes:.0%} are no shares")
         return Pattern("zones", zones=((share, writes), (1 - share, 1 - writes)))
-    return Pattern("uniform")
+    return Pattern(job.experiment)
 
 
 def _amplification(jobs: Sequence[FioJob]) -> float | None:
     """Bytes of the medium by bytes of the host; None where the medium's are not counted."""
-    counted = [_written(job) for job in jobs]
-    medium = [one.medium_bytes for one in counted]
-    if any(one is None for one in medium):
-        return None
-    host = sum(job.served("write").bytes for job in jobs)
-    total = sum(one for one in medium if one is not None)
-    if host <= 0 or total <= 0:
+    host, medium = 0, 0
+    for job in jobs:
+        stem, by_fio = job.file.name.removesuffix(".json"), job.served("write").bytes
+        before, after = (counters.read_counters(job.file.parent, stem, moment) for moment in ("before", "after"))
+        counted = counters.written(before, after, job.place)
+        # Counters of data units are cut to thousands of sectors, and the end of a job waits in RAM.
+        slack = max(_FOREIGN * by_fio, 16 * counters.DATA_UNIT_BYTES)
+        if counted.host_bytes is not None and abs(counted.host_bytes - by_fio) > slack:
+            raise DriveError(
+                f"{job.place}: the drive counts {counted.host_bytes:,} bytes of the host and fio {by_fio:,}; does "
+                "something else write to the drive, or is the file of another run? Run the job again"
+            )
+        if counted.medium_bytes is None:
+            return None
+        host, medium = host + by_fio, medium + counted.medium_bytes
+    if host <= 0 or medium <= 0:
         raise DriveError(
             f"{jobs[-1].place}: the medium's counter did not move; some drives count only every few minutes. Write "
             "more a part (`flashtwin fit jobs --overwrites 8`), or delete its .ocp files to fit without them"
         )
-    return total / host
+    return medium / host
 
 
-def _written(job: FioJob) -> counters.Counters:
-    stem = job.file.name.removesuffix(".json")
-    folder = job.file.parent
-    before, after = (counters.read_counters(folder, stem, moment) for moment in ("before", "after"))
-    found = counters.written(before, after, job.place)
-    by_fio = job.served("write").bytes
-    if found.host_bytes is not None:
-        # Counters of data units are cut to thousands of sectors, and the end of a job waits in RAM.
-        slack = max(_FOREIGN * by_fio, 16 * counters.DATA_UNIT_BYTES)
-        if abs(found.host_bytes - by_fio) > slack:
-            raise DriveError(
-                f"{job.place}: the drive counts {found.host_bytes:,} bytes of the host and fio {by_fio:,}; does "
-                "something else write to the drive, or is the file of another run? Run the job again"
-            )
-    return found
+EXPERIMENTS: Mapping[str, Callable[[Sequence[FioJob]], _Figures]] = {
+    "read-alone": _alone, "write-alone": _alone, "read-depth": _depth, "read-size": _sized, "open-loop": _open_loop,
+    **dict.fromkeys(("sequential", "uniform", "zipf", "zones"), _written),
+}  # fmt: skip

@@ -99,18 +99,6 @@ class SizedReads:
 
 
 @dataclass(frozen=True)
-class Spikes:
-    """Writes with a reader beside them: how often a read takes much longer than others."""
-
-    writes: int
-    #: Share of the reads that are spikes, and their median.
-    share: float
-    spike_us: float
-    #: Writes from one spike to the next, as SSDcheck counts them; None where spikes have no period.
-    period_writes: float | None
-
-
-@dataclass(frozen=True)
 class Datasheet:
     """The maker's specification (`datasheets.csv`); None where the sheet has no value."""
 
@@ -131,7 +119,6 @@ class Measurements:
     alone: tuple[SingleRequests, ...] = ()
     depths: tuple[Depth, ...] = ()
     sizes: tuple[SizedReads, ...] = ()
-    spikes: tuple[Spikes, ...] = ()
     #: Bytes that the drive offers, as `nvme id-ctrl` says; None where it was not asked.
     capacity_bytes: float | None = None
 
@@ -148,7 +135,7 @@ class Measurements:
 #: The class of an experiment's rows, by its name in the long table, which is its field of `Measurements`.
 EXPERIMENTS: Mapping[str, Any] = {
     "open_loop": OpenLoop, "overwritten": OverwriteRun, "steady": SteadyWrites, "alone": SingleRequests,
-    "depths": Depth, "sizes": SizedReads, "spikes": Spikes,
+    "depths": Depth, "sizes": SizedReads,
 }  # fmt: skip
 Row = TypeVar("Row", OpenLoop, OverwriteRun, SteadyWrites)
 

@@ -5,35 +5,34 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flashtwin.drives.figures import DATASHEET, LongTable
+from flashtwin.drives.figures import LongTable
 from flashtwin.drives.histogram import PERCENTILES
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import Measurements
+from flashtwin.drives.tables import Datasheet, Measurements
 from flashtwin.errors import DriveError
 from flashtwin.results import folder, names
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """The columns of an experiment, by the names of its figures."""
+    """The columns of an experiment."""
 
-    experiment: str
     file: str
-    parameters: Mapping[str, str]
-    metrics: Mapping[str, str]
+    #: Columns by the names of figures.
+    columns: Mapping[str, str]
     #: Response times; each percentile is a column.
-    times: Sequence[str] = ()
-    optional: Sequence[str] = ()
+    times: Sequence[str]
 
     @property
     def needed(self) -> set[str]:
         """The columns by which a file is known."""
-        columns = {*self.parameters.values(), *self.metrics.values()} - set(self.optional)
+        columns = {"drive", *self.columns.values()} - {"file", "wa_last_quarter"}
         return columns | ({"read_us_50p"} if "read_us" in self.times else set())
 
     @property
@@ -45,23 +44,19 @@ def _same(*columns: str) -> dict[str, str]:
     return {column: column for column in columns}
 
 
-#: The most telling first. A pattern has two columns.
-_LAYOUTS = (
-    _Layout("open_loop", names.LATENCY, _same("drive", "fill_gib", "offered_per_s"),
-            _same("reads_per_s", "writes_per_s"), ("read_us", "write_us", "bulk_write_us")),
-    _Layout("overwritten", names.WRITE_AMPLIFICATION,
-            {**_same("drive", "fill_gib", "pattern", "details"), "series": "file", "overwrites": "overwrites"},
-            {"amplification": "wa_last_quarter", "writes_per_s": "writes_per_s_last_quarter"},
-            optional=("file", "wa_last_quarter")),
-    _Layout("steady", names.STEADY_WRITES, _same("drive", "series", "pattern", "details"), _same("writes_per_s"),
-            ("write_us",)),
-    _Layout(DATASHEET, "", _same("model"), {"capacity_gb": "capacityGB", "random_writes_per_s": "RndWriteIOPS"},
-            optional=("RndWriteIOPS",)),
-)  # fmt: skip
-_TEXTS = {"drive", "model", "pattern", "details", "series"}
-_MAY_BE_MISSING = {"amplification", "capacity_gb", "random_writes_per_s"}
-_MAY_BE_0 = {"reads_per_s", "writes_per_s"}
-COLUMNS = "; ".join(", ".join(sorted(layout.needed)) for layout in _LAYOUTS)
+#: By experiment, the most telling first.
+_LAYOUTS = {
+    "open_loop": _Layout(names.LATENCY, _same("fill_gib", "offered_per_s", "reads_per_s", "writes_per_s"),
+                         ("read_us", "write_us", "bulk_write_us")),
+    "overwritten": _Layout(
+        names.WRITE_AMPLIFICATION,
+        {**_same("fill_gib", "pattern", "details"), "series": "file", "overwrites": "overwrites",
+         "amplification": "wa_last_quarter", "writes_per_s": "writes_per_s_last_quarter"}, ()),
+    "steady": _Layout(names.STEADY_WRITES, _same("series", "pattern", "details", "writes_per_s"), ("write_us",)),
+}  # fmt: skip
+_SHEET = {"model", "capacityGB"}
+_PARAMETERS = {"fill_gib", "offered_per_s", "pattern", "details", "series", "overwrites"}
+COLUMNS = "; ".join(", ".join(sorted(needed)) for needed in [*(one.needed for one in _LAYOUTS.values()), _SHEET])
 
 
 def read(file: Path, table: LongTable) -> None:
@@ -73,41 +68,57 @@ def read(file: Path, table: LongTable) -> None:
     try:
         with file.open(newline="", encoding="utf-8-sig") as lines:
             reader = csv.DictReader(lines)
-            layout = next((one for one in _LAYOUTS if one.needed <= set(reader.fieldnames or ())), None)
-            for row in reader if layout is not None else ():
-                _add(layout, row, f"{file}:{reader.line_num}", table)  # type: ignore[arg-type]
+            columns = set(reader.fieldnames or ())
+            experiment = next((name for name, one in _LAYOUTS.items() if one.needed <= columns), None)
+            if experiment is None and not columns >= _SHEET:
+                return
+            for row in reader:
+                line = _Line(f"{file}:{reader.line_num}", row)
+                if experiment is None:
+                    table.sheets.append(line.sheet)
+                else:
+                    _add(table, experiment, line)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DriveError(f"{file}: cannot be read: {error}") from None
 
 
-def _add(layout: _Layout, row: dict[str, str], origin: str, table: LongTable) -> None:
-    name = (row.get("drive") or row.get("model") or "").strip()
-    if None in row or None in row.values():
-        table.refuse(name, DriveError(f"{origin}: the line has other columns than the first; is it cut?"))
-        return
-    read = _Reading(origin, row)
+def _add(table: LongTable, experiment: str, line: _Line) -> None:
+    name = line.text("drive")
+    if not name:
+        raise DriveError(f"{line.origin}: drive is missing")
     try:
-        parameters: dict[str, Any] = {
-            key: read.value(column, key) for key, column in layout.parameters.items() if key != "drive"
-        }
-        if "pattern" in parameters:
-            parameters["pattern"] = read.pattern
-            del parameters["details"]
-        metrics: dict[str, Any] = {key: read.value(column, key) for key, column in layout.metrics.items()}
-        metrics |= {column: time for column in layout.percentiles if (time := read.number(column)) is not None}
-        if "read_us" in layout.times and not any(key.startswith("read_us") for key in metrics):
-            return
-        table.add(name, layout.experiment, parameters, metrics, origin)
+        parameters, figures = line.figures(_LAYOUTS[experiment])
     except DriveError as error:
         table.refuse(name, error)
+        return
+    if experiment != "open_loop" or any(key.startswith("read_us") for key in figures):
+        table.add(name, experiment, parameters, figures, line.origin)
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _Line:
     """One line of a file, whose cells are checked as they are asked for."""
 
     origin: str
-    row: Mapping[str, str]
+    row: Mapping[str | None, Any]
+
+    def figures(self, layout: _Layout) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Parameters and metrics."""
+        if None in self.row or None in self.row.values():
+            raise DriveError(f"{self.origin}: the line has other columns than the first; is it cut?")
+        found: dict[str, Any] = {key: self.value(key, column) for key, column in layout.columns.items()}
+        if found.pop("details", None) is not None:
+            found["pattern"] = self.pattern
+        parameters = {key: found.pop(key) for key in list(found) if key in _PARAMETERS}
+        times = {column: self.number(column) for column in layout.percentiles}
+        return parameters, found | {column: time for column, time in times.items() if time is not None}
+
+    @property
+    def sheet(self) -> Datasheet:
+        """A model's datasheet, in which most makers leave something open."""
+        sizes = (self.text(column) for column in ("capacityGB", "RndWriteIOPS"))
+        is_number = re.compile(r"\d+(\.\d+)?").fullmatch
+        return Datasheet(self.text("model"), *(float(size) if is_number(size) else None for size in sizes))
 
     def text(self, column: str) -> str:
         return (self.row.get(column) or "").strip()
@@ -125,13 +136,13 @@ class _Reading:
             raise DriveError(f"{self.origin}: {column} is {text}: a number of 0 or more is expected")
         return value
 
-    def value(self, column: str, key: str) -> float | str | None:
-        if key in _TEXTS:
+    def value(self, key: str, column: str) -> float | str | None:
+        if key in ("pattern", "details", "series"):
             return self.text(column)
         number = self.number(column)
-        if number is None and key not in _MAY_BE_MISSING:
+        if number is None and key != "amplification":
             raise DriveError(f"{self.origin}: {column} is missing")
-        if number == 0 and key not in _MAY_BE_MISSING | _MAY_BE_0:
+        if number == 0 and key in _PARAMETERS:
             raise DriveError(f"{self.origin}: {column} is 0: more is expected")
         return number
 
@@ -147,8 +158,8 @@ def write(measured: Measurements, place: Path) -> list[Path]:
     """Writes a file for each kind of experiment that there is, whole or not at all."""
     place.mkdir(parents=True, exist_ok=True)
     written = []
-    for layout in _LAYOUTS[:3]:
-        lines = [_cells(layout, measured.drive, row) for row in getattr(measured, layout.experiment)]
+    for experiment, layout in _LAYOUTS.items():
+        lines = [{"drive": measured.drive, **_cells(layout, row)} for row in getattr(measured, experiment)]
         if lines:
             text = io.StringIO()
             writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
@@ -159,15 +170,14 @@ def write(measured: Measurements, place: Path) -> list[Path]:
     return written
 
 
-def _cells(layout: _Layout, drive: str, row: object) -> dict[str, str]:
-    cells = {"drive": drive}
-    for key, column in [*layout.parameters.items(), *layout.metrics.items()][1:]:
-        pattern = getattr(row, "pattern", None)
-        text = {"pattern": pattern and pattern.name, "details": pattern and pattern.details}.get(key)
-        cells[column] = _text(getattr(row, key)) if text is None else text
-    for time in layout.times:
-        cells |= {f"{time}_{name}": _text(getattr(row, time).get(name)) for name in PERCENTILES}
-    return cells
+def _cells(layout: _Layout, row: Any) -> dict[str, str]:
+    values = {key: getattr(row, key) for key in layout.columns if key != "details"}
+    if "pattern" in values:
+        values |= {"pattern": row.pattern.name, "details": row.pattern.details}
+    cells = {column: _text(values[key]) for key, column in layout.columns.items()}
+    return cells | {
+        f"{time}_{name}": _text(getattr(row, time).get(name)) for time in layout.times for name in PERCENTILES
+    }
 
 
 def _text(value: float | str | None) -> str:
