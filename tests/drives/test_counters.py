@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flashtwin.drives.counters import Counters, parsed, read_counters, written
+from flashtwin.drives.counters import parsed, written
 from flashtwin.errors import DriveError
 
 SMART_TEXT = """Smart Log for NVME device:nvme1n1 namespace-id:ffffffff
@@ -71,17 +71,20 @@ def test_a_log_that_cannot_be_read_says_the_command(text: str, kind: str, messag
         parsed(text, kind, "x")
 
 
-def test_files_are_found_by_job_and_moment(tmp_path: Path) -> None:
-    (tmp_path / "job.before.smart.json").write_text('{"data_units_written": 2}')
+def log(folder: Path, moment: str, count: int) -> None:
+    (folder / f"job.{moment}.smart.json").write_text(f'{{"data_units_written": {count}}}')
+
+
+def test_a_counter_moves_forward_and_is_read_twice(tmp_path: Path) -> None:
+    assert written(tmp_path, "job", "smart") is None
+    log(tmp_path, "before", 10)
+    with pytest.raises(DriveError, match=r"job\.json: the counter of the host's bytes after the job is missing"):
+        written(tmp_path, "job", "smart")
+    log(tmp_path, "after", 6)
+    with pytest.raises(DriveError, match="host's bytes goes backwards, from 5,120,000 to 3,072,000"):
+        written(tmp_path, "job", "smart")
+    log(tmp_path, "after", 12)
     (tmp_path / "job.before.ocp.txt").write_text(OCP_TEXT)
-    assert read_counters(tmp_path, "job", "before") == Counters(1_024_000, (1 << 64) + 2_068_700_589_752_320)
-    assert read_counters(tmp_path, "job", "after") == Counters()
-
-
-def test_a_counter_moves_forward_and_is_read_twice() -> None:
-    assert written(Counters(1, 10), Counters(3, 16), "job").medium_bytes == 6
-    assert written(Counters(1), Counters(3), "job").medium_bytes is None
-    with pytest.raises(DriveError, match="job: the counter of the medium's bytes goes backwards, from 10 to 6"):
-        written(Counters(1, 10), Counters(3, 6), "job")
-    with pytest.raises(DriveError, match="job: the counter of the host's bytes after the job is missing"):
-        written(Counters(1, 10), Counters(None, 16), "job")
+    (tmp_path / "job.after.ocp.txt").write_text(OCP_TEXT.replace("2320", "2325"))
+    assert written(tmp_path, "job", "smart") == 2 * 512_000
+    assert written(tmp_path, "job", "ocp") == 5

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +32,6 @@ _COUNT = rf"(?:0[xX][0-9a-fA-F]+|\d{{1,3}}(?:{_GROUP}\d{{2,3}})*{_GROUP}\d{{3}}|
 _MOST = 1 << 100
 
 
-@dataclass(frozen=True)
-class Counters:
-    """Bytes written in a drive's life, or between two moments; None where they are not counted."""
-
-    host_bytes: int | None = None
-    medium_bytes: int | None = None
-
-
 def is_counter_file(file: Path) -> bool:
     """Whether a file has the name of counters beside a job: `JOB.before.smart.json`."""
     return re.search(rf"\.({SMART}|{OCP})\.(json|txt)$", file.name) is not None
@@ -57,48 +48,32 @@ def recognized(file: Path) -> dict[str, int]:
     return found
 
 
-def read_counters(folder: Path, stem: str, moment: str) -> Counters:
-    """The counters that stand in `STEM.MOMENT.smart.json` and `STEM.MOMENT.ocp.json`; `.txt` for text.
+def written(folder: Path, stem: str, kind: str) -> int | None:
+    """Bytes written between `STEM.before.KIND.json` and `STEM.after.KIND.json` (`.txt` for text); None without both.
 
     Raises:
-        DriveError: a file is cut, or is no such log.
+        DriveError: a file is cut or no such log, only one is there, or the counter went backwards.
     """
-    found: dict[str, int] = {}
-    for kind in (SMART, OCP):
+    counts: dict[str, int] = {}
+    for moment in ("before", "after"):
         files = (folder / f"{stem}.{moment}.{kind}.{ending}" for ending in ("json", "txt"))
-        file = next((file for file in files if file.is_file()), None)
-        if file is not None:
-            found[kind] = parsed(_text(file), kind, str(file))
-    return Counters(found.get(SMART), found.get(OCP))
-
-
-def written(before: Counters, after: Counters, place: str) -> Counters:
-    """The bytes written in between.
-
-    Raises:
-        DriveError: a counter went backwards, or was read only once.
-    """
-    return Counters(
-        _difference(before.host_bytes, after.host_bytes, place, SMART),
-        _difference(before.medium_bytes, after.medium_bytes, place, OCP),
-    )
-
-
-def _difference(before: int | None, after: int | None, place: str, kind: str) -> int | None:
-    if before is None and after is None:
+        if (file := next((file for file in files if file.is_file()), None)) is not None:
+            counts[moment] = parsed(_text(file), kind, str(file))
+    if not counts:
         return None
-    if before is None or after is None:
-        missing = "before" if before is None else "after"
+    place = f"{folder / stem}.json: the counter of {_NAMES[kind]}"
+    if len(counts) == 1:
+        missing = "after" if "before" in counts else "before"
         raise DriveError(
-            f"{place}: the counter of {_NAMES[kind]} {missing} the job is missing; run the job again with "
-            f"`{_COMMANDS[kind]}` before and after it, or delete its other counter file to fit without it"
+            f"{place} {missing} the job is missing; run the job again with `{_COMMANDS[kind]}` before and after it, "
+            "or delete its other counter file to fit without it"
         )
-    if after < before:
+    if counts["after"] < counts["before"]:
         raise DriveError(
-            f"{place}: the counter of {_NAMES[kind]} goes backwards, from {before:,} to {after:,}; are the files "
-            "swapped, or of two drives? Run the job again"
+            f"{place} goes backwards, from {counts['before']:,} to {counts['after']:,}; are the files swapped, or of "
+            "two drives? Run the job again"
         )
-    return after - before
+    return counts["after"] - counts["before"]
 
 
 def _text(file: Path) -> str:

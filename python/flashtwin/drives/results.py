@@ -274,18 +274,17 @@ def _amplification(jobs: Sequence[FioJob]) -> float | None:
     host, medium = 0, 0
     for job in jobs:
         stem, by_fio = job.file.name.removesuffix(".json"), job.served("write").bytes
-        before, after = (counters.read_counters(job.file.parent, stem, moment) for moment in ("before", "after"))
-        counted = counters.written(before, after, job.place)
+        by_host, by_medium = (counters.written(job.file.parent, stem, kind) for kind in (counters.SMART, counters.OCP))
         # Counters of data units are cut to thousands of sectors, and the end of a job waits in RAM.
         slack = max(_FOREIGN * by_fio, 16 * counters.DATA_UNIT_BYTES)
-        if counted.host_bytes is not None and abs(counted.host_bytes - by_fio) > slack:
+        if by_host is not None and abs(by_host - by_fio) > slack:
             raise DriveError(
-                f"{job.place}: the drive counts {counted.host_bytes:,} bytes of the host and fio {by_fio:,}; does "
-                "something else write to the drive, or is the file of another run? Run the job again"
+                f"{job.place}: the drive counts {by_host:,} bytes of the host and fio {by_fio:,}; does something else "
+                "write to the drive, or is the file of another run? Run the job again"
             )
-        if counted.medium_bytes is None:
+        if by_medium is None:
             return None
-        host, medium = host + by_fio, medium + counted.medium_bytes
+        host, medium = host + by_fio, medium + by_medium
     if host <= 0 or medium <= 0:
         raise DriveError(
             f"{jobs[-1].place}: the medium's counter did not move; some drives count only every few minutes. Write "
