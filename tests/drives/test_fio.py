@@ -358,8 +358,10 @@ def test_values_of_any_kind_end_in_a_message_or_in_rows(seed: int, tmp_path: Pat
     random = np.random.default_rng(seed)
     made.open_loop(tmp_path, 1, 40e3, 100e3, fill_gib=10)
     made.overwriting(tmp_path, 2, 10, 1.5, rates=(80e3,) * 4)
+    made.result(tmp_path / "003-own.json", untagged(iodepth=8), untagged(rw="write", write=percentiles(p50=80)))
     names = (
         "001-open-loop.json",
+        "003-own.json",
         "002-uniform-2.json",
         "002-uniform-4.after.ocp.json",
         "002-uniform-4.before.smart.json",
@@ -367,7 +369,7 @@ def test_values_of_any_kind_end_in_a_message_or_in_rows(seed: int, tmp_path: Pat
     for name in names:
         file = tmp_path / name
         whole = file.read_text()
-        for _ in range(25):
+        for _ in range(20):
             value = json.loads(whole)
             damage(value, random)
             file.write_text(json.dumps(value))

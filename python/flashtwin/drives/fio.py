@@ -147,7 +147,7 @@ def read_jobs(file: Path, refuse: Refuse) -> list[FioJob]:
             for experiment in [tags] if is_tagged else _experiments(served, options):
                 groups.setdefault((served.name, str(experiment)), []).append(replace(served, tags=experiment))
         except DriveError as error:
-            refuse(tags.get("drive", NAMELESS) if is_tagged else None, error)
+            refuse((tags.get("drive") or NAMELESS) if is_tagged else None, error)
     found = []
     for parts in groups.values():
         try:
@@ -211,7 +211,7 @@ def _experiments(job: FioJob, options: Mapping[str, Any]) -> list[dict[str, str]
         found += [{"experiment": "write-alone"}]
     elif kind == "randwrite" and is_small and size and law[0] in ("random", "zipf"):
         name = "uniform" if law == ["random"] else "zipf"
-        found += [{"experiment": name, "exponent": law[-1], "fill": str(size)}]
+        found += [{"experiment": name, "exponent": "".join(law[1:2]), "fill": str(size)}]
     elif kind == "write" and size:
         found += [{"experiment": "sequential", "fill": str(size)}]
     if not found:
@@ -235,13 +235,13 @@ def _job(file: Path, job: Mapping[str, Any], options: Mapping[str, Any], *, is_t
             f"{place}: fio reports error {failed}; its messages stand in the log beside the file, or at the beginning "
             f"of the file. {_CURE}"
         )
-    if "mixed" in job:
-        raise DriveError(f"{place}: it reports reads and writes as one; run it without unified_rw_reporting")
     direct = str(options.get("direct", int(options.get("buffered") == "0")))
     if "rw" in options and direct not in ("", "1") and options.get("ioengine") not in _UNCACHED:
         raise DriveError(f"{place}: direct=0 measures the page cache of the host; run it with direct=1")
     deep = _float(_mapping(job.get("iodepth_level")).get(">=64"))
     read, write = (_served(job.get(kind), f"{place}, {kind}s") for kind in ("read", "write"))
+    if read is None and write is None and "mixed" in job:
+        raise DriveError(f"{place}: it reports reads and writes as one; run it without unified_rw_reporting")
     return FioJob(file, name, {}, read, write, (deep or 0.0) / 100.0, is_tagged)
 
 
