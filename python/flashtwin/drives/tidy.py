@@ -73,7 +73,7 @@ def read(file: Path, table: LongTable) -> None:
             if experiment is None and not columns >= _SHEET:
                 return
             for row in reader:
-                line = _Line(f"{file}:{reader.line_num}", row)
+                line = _CsvRow(f"{file}:{reader.line_num}", row)
                 if experiment is None:
                     table.sheets.append(line.sheet)
                 else:
@@ -82,7 +82,7 @@ def read(file: Path, table: LongTable) -> None:
         raise DriveError(f"{file}: cannot be read: {error}") from None
 
 
-def _add(table: LongTable, experiment: str, line: _Line) -> None:
+def _add(table: LongTable, experiment: str, line: _CsvRow) -> None:
     name = line.text("drive")
     if not name:
         raise DriveError(f"{line.origin}: drive is missing")
@@ -96,7 +96,7 @@ def _add(table: LongTable, experiment: str, line: _Line) -> None:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _CsvRow:
     """One line of a file, whose cells are checked as they are asked for."""
 
     origin: str
