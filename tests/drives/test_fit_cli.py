@@ -134,6 +134,14 @@ def test_more_results_are_predicted(fit: Fit, results: Path, tmp_path: Path) -> 
     assert row.endswith("| +10.0 % | predicted |")
 
 
+def test_patterns_of_more_results_are_predicted(fit: Fit, results: Path, tmp_path: Path) -> None:
+    columns = "drive,series,pattern,details,writes_per_s"
+    (tmp_path / "more.csv").write_text(f"{columns}\nmine,one,zipf-shuffle,0.8,9000\n", encoding="utf-8")
+    status, out, err = fit("results", "--predict", "more.csv")
+    assert status == 0, err
+    assert ("closed loop", "writes", "predicted", "1", "0.0 %", "0.0 %") in cells(out)
+
+
 def test_json_is_one_document(fit: Fit, results: Path) -> None:
     status, out, err = fit("results", "--json", "--seed", "3")
     assert status == 0, err

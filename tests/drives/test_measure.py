@@ -42,6 +42,7 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
     assert run(again) == 0
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) > 10
+    assert not any(row["is_fitted"] for row in rows)
     errors = [abs(row["error_percent"]) for row in rows]
     # The loads are as dense, and not the same requests.
     assert statistics.fmean(errors) < 5
@@ -51,6 +52,14 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
 def test_a_drive_whose_ram_has_no_end_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["measure", "tlc-unit-2021", *FEW, "--set", "engine.write_buffer_pages=0"]) == 2
     assert "nothing saturates the drive; set how much RAM it has" in capsys.readouterr().err
+
+
+def test_patterns_alone_need_the_fill(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "drive,series,pattern,details,writes_per_s\nx,one,zipf-shuffle,0.8,9000\n"
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    assert run(["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path)]) == 2
+    assert "patterns alone do not say how much of the drive was in use; give --fill" in capsys.readouterr().err
+    assert run(["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path), "--fill", "80%"]) == 0
 
 
 def test_a_drive_that_is_too_small_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

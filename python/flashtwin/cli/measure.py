@@ -63,7 +63,8 @@ def measure(
     else:
         from flashtwin.drives.comparing import compared
 
-        rows = compared(measured, found, measured)
+        # A device file does not say which rows it was fitted on; here it predicts all of them.
+        rows = compared(measured, found, Measurements(measured.drive))
         errors = [{**asdict(row), "error_percent": row.error_percent} for row in rows]
         data_json(errors) if json else data(beside(rows))
 
