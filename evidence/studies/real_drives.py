@@ -13,7 +13,7 @@ from evidence.code import ROOT
 from evidence.forms import NOTHING, count, grid, points
 from evidence.studies.gains import svg
 from evidence.study import Data, Lab, Study
-from flashtwin.drives import comparing, fitting, tables
+from flashtwin.drives import comparing, fitting, results
 from flashtwin.drives.comparing import BELOW_THE_KNEE, CLOSED_LOOP, SATURATED
 from flashtwin.drives.drive import FittedDrive
 from flashtwin.drives.tables import Measurements
@@ -36,7 +36,7 @@ _SUMMARY = (
 
 def measure(lab: Lab) -> Data:
     measurements = lab.folder("drives")
-    return {"drives": {name: _kept(lab, measurements, name) for name in tables.drives(measurements)}}
+    return {"drives": {name: _kept(lab, measurements, name) for name in results.drives(measurements)}}
 
 
 def _kept(lab: Lab, measurements: Path, name: str) -> Mapping[str, Any]:
@@ -45,7 +45,7 @@ def _kept(lab: Lab, measurements: Path, name: str) -> Mapping[str, Any]:
     if place.is_file():
         lab.reused = True
     else:
-        measured = tables.read(measurements, name)
+        measured = results.read_results(measurements, name)
         lab.say(f"{name}: {len(measured.open_loop)} rates")
         folder.write_text(place, json.dumps(_fitted(lab, measured)))
     found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))

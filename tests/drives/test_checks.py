@@ -1,4 +1,4 @@
-"""Steady state, SLC caches and periods of slow reads, on made rates."""
+"""Steady state and SLC caches, on made rates."""
 
 import numpy as np
 import pytest
@@ -55,22 +55,3 @@ def test_hundredths_are_of_what_is_written_and_not_of_time() -> None:
     rates = checks.hundredths(np.where(time_ms <= 10_000, 200.0, 100.0), time_ms)
     assert rates[:50] == pytest.approx(200.0 / 1)
     assert rates[50:] == pytest.approx(100.0)
-
-
-@pytest.mark.parametrize("period", [17, 48, 250])
-def test_a_period_of_spikes_is_found_among_others(period: int) -> None:
-    random = np.random.default_rng(period)
-    writes = 20_000
-    regular = (
-        np.arange(period, writes, period)
-        + random.integers(0, 2, writes // period)[: len(range(period, writes, period))]
-    )
-    others = random.integers(0, writes, writes // period // 10)
-    found = checks.period(np.sort(np.concatenate([regular, others])), writes)
-    assert found == pytest.approx(period, rel=0.03)
-
-
-def test_spikes_at_random_have_no_period() -> None:
-    random = np.random.default_rng(0)
-    assert checks.period(np.sort(random.integers(0, 20_000, 400)), 20_000) is None
-    assert checks.period(np.array([5, 10]), 20_000) is None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flashtwin.drives import comparing, saving, tables
+from flashtwin.drives import comparing, results, tidy
 from flashtwin.drives.patterns import Pattern
 from flashtwin.drives.tables import Measurements, OpenLoop, OverwriteRun, SteadyWrites
 
@@ -52,5 +52,5 @@ def test_each_row_stands_beside_its_own() -> None:
 
 
 def test_measurements_are_read_back_as_they_were_written(tmp_path: Path) -> None:
-    saving.save(MEASURED, tmp_path)
-    assert tables.read(tmp_path) == MEASURED
+    tidy.write(MEASURED, tmp_path)
+    assert results.read_results(tmp_path) == MEASURED

@@ -134,6 +134,14 @@ def test_more_results_are_predicted(fit: Fit, results: Path, tmp_path: Path) -> 
     assert row.endswith("| +10.0 % | predicted |")
 
 
+def test_patterns_of_more_results_are_predicted(fit: Fit, results: Path, tmp_path: Path) -> None:
+    columns = "drive,series,pattern,details,writes_per_s"
+    (tmp_path / "more.csv").write_text(f"{columns}\nmine,one,zipf-shuffle,0.8,9000\n", encoding="utf-8")
+    status, out, err = fit("results", "--predict", "more.csv")
+    assert status == 0, err
+    assert ("closed loop", "writes", "predicted", "1", "0.0 %", "0.0 %") in cells(out)
+
+
 def test_json_is_one_document(fit: Fit, results: Path) -> None:
     status, out, err = fit("results", "--json", "--seed", "3")
     assert status == 0, err
@@ -183,6 +191,29 @@ def test_what_the_fit_cannot_tell_is_said(fit: Fit, tmp_path: Path, monkeypatch:
     status, _, err = fit(".")
     assert status == 2
     assert "no device file: mine: nothing tells how many writes a second saturate it" in err
+
+
+@pytest.mark.parametrize(("read_us", "write_us"), [(8000, 9000), (11, 12)], ids=["hard-disk", "optane"])
+def test_what_is_no_nand_is_named(read_us: float, write_us: float, fit: Fit, tmp_path: Path) -> None:
+    columns = "drive,fill_gib,offered_per_s,reads_per_s,writes_per_s,read_us_50p,read_us_99p,write_us_50p"
+    rows = [f"mine,100,{offered},{offered / 100},{offered},{read_us},{9 * read_us},{write_us}" for offered in (50, 100)]
+    (tmp_path / "a.csv").write_text("\n".join([columns, *rows]) + "\n")
+    status, _, err = fit("a.csv")
+    assert status == 2
+    assert f"read_us_50p is {read_us}, and NAND has 20 to 1000: this is not a drive that the model can be" in err
+
+
+def test_a_twin_beyond_what_nand_can_be_is_no_twin(fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(measured: Measurements, note: Notify, *, seed: int = 0) -> FittedDrive:
+        drive = fitted(measured, note, seed=seed)
+        program = Estimate("nand.program_us", 10.7e6, "us", source="saturated writes")
+        return replace(drive, estimates=drive.estimates.with_all([program]))
+
+    monkeypatch.setattr(fitting, "fit_drive", slow)
+    status, _, err = fit("results")
+    assert status == 2
+    assert "nand.program_us is 1.07e+07, and NAND has 200 to 10000" in err
+    assert "(saturated writes)" in err
 
 
 NO_SCIPY = (

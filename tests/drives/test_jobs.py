@@ -9,11 +9,18 @@ import pytest
 
 from flashtwin.drives import checks, jobs
 from flashtwin.drives.jobs import ProbePlan
-from flashtwin.drives.results import _SEVERAL, _SINGLE, read_results
+from flashtwin.drives.results import EXPERIMENTS, read_results
+from flashtwin.errors import ArgumentError
 
 from ..conftest import Outcome, finished
 
 ALL = ProbePlan(destroys="/dev/nvme9n9")
+#: Values of all variables of the job files.
+VARIABLES = {
+    "DEVICE": "/dev/null", "DRIVE": "my-drive", "ENGINE": "libaio", "NAME": "x", "SERIES": "x", "SIZE": "1048576",
+    "FILL": "1048576", "PART_BYTES": "1048576", "PART": "1", "QUEUE": "1", "JOBS": "1", "DEPTH": "1", "KIB": "4",
+    "BYTES": "4096", "OFFERED": "20000", "READS": "1", "WRITES": "1",
+}  # fmt: skip
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
 
@@ -21,23 +28,22 @@ needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not i
 @pytest.mark.parametrize("name", jobs.job_files(ALL))
 def test_fio_takes_the_job(name: str, tmp_path: Path) -> None:
     (tmp_path / "job.fio").write_text(jobs.job_files(ALL)[name])
-    done = finished("fio", "--parse-only", "job.fio", cwd=tmp_path, env={**os.environ, **jobs.variables()})
+    done = finished("fio", "--parse-only", "job.fio", cwd=tmp_path, env={**os.environ, **VARIABLES})
     assert (done.status, done.err) == (0, ""), done.out
 
 
 def test_all_variables_of_the_jobs_have_values_in_the_script() -> None:
     used = {name for text in jobs.job_files(ALL).values() for name in re.findall(r"\$\{(\w+)\}", text)}
-    assert used <= jobs.variables().keys()
+    assert used <= VARIABLES.keys()
     script = jobs.script(ALL)
     for name in used:
         assert re.search(rf"\b{name}=", script), f"{name} is never set"
 
 
 def test_the_reader_knows_every_experiment() -> None:
-    known = _SINGLE.keys() | _SEVERAL.keys()
     for text in jobs.job_files(ALL).values():
         found = re.search(r"^description=flashtwin experiment=(\S+) ", text, re.MULTILINE)
-        assert found[1] in known
+        assert found[1] in EXPERIMENTS
 
 
 @pytest.mark.parametrize("plan", [ProbePlan(), ALL, ProbePlan(destroys="/dev/a b; rm -rf $HOME", size_bytes=1 << 40)])
@@ -45,6 +51,11 @@ def test_the_shell_takes_the_script(plan: ProbePlan) -> None:
     assert finished("bash", "-n", input=jobs.script(plan)) == Outcome(0, "", "")
     if plan.destroys is not None:
         assert re.search(r"^DEVICE=('/dev/a b; rm -rf \$HOME'|/dev/nvme9n9)$", jobs.script(plan), re.MULTILINE)
+
+
+def test_a_device_name_cannot_add_a_command() -> None:
+    with pytest.raises(ArgumentError, match="no name of a device"):
+        ProbePlan(destroys="/dev/nvme9n9\nreboot")
 
 
 def test_without_a_device_nothing_writes() -> None:
@@ -61,13 +72,13 @@ def test_times_and_what_is_told_stand_in_comments() -> None:
         jobs.probes(ALL)
     )
     assert "THIS SCRIPT DESTROYS ALL DATA ON /dev/nvme9n9" in script
-    assert re.search(r"It takes about [\d.]+ d\.", script)
+    assert re.search(r"They take about [\d.]+ d\.", script)
 
 
 def test_jobs_fill_first_and_are_steady_before_rates() -> None:
     names = [probe.job for probe in jobs.probes(ALL)]
     assert names[:3] == ["sequential", "read-alone", "read-depth"]
-    assert names.index("uniform") < names.index("open-loop") < names.index("discarded")
+    assert names.index("uniform") < names.index("open-loop") < names.index("zipf")
     fills = re.findall(r"run \d+-sequential-uniform-(\d+)", jobs.script(ALL))
     assert fills == ["050", "070", "085", "100"], "a smaller fill than the one before would need an erased drive"
 
@@ -85,11 +96,9 @@ def test_the_whole_script_runs_on_a_file_and_is_read(tmp_path: Path) -> None:
     done = run(jobs.script(ProbePlan(str(disk), 64 << 20, seconds=1)), tmp_path)
     assert done.status == 0, done.err
     found = read_results(tmp_path / "results", skip_bad=True)
-    assert len(found.probes.depths) == len(jobs.DEPTHS)
-    assert len(found.probes.sizes) == len(jobs.SIZES_KIB)
-    assert len(found.probes.alone) == 2
-    assert found.probes.mixed
-    assert found.probes.duplicates
+    assert len(found.depths) == len(jobs.DEPTHS)
+    assert len(found.sizes) == len(jobs.SIZES_KIB)
+    assert len(found.alone) == 2
 
 
 @needs_fio
@@ -105,7 +114,7 @@ def test_a_script_that_only_reads_leaves_the_file_as_it_is(tmp_path: Path) -> No
     assert disk.read_bytes() == before
     found = read_results(tmp_path / "results")
     assert found.drive == "my-drive"
-    assert (len(found.probes.alone), len(found.probes.depths)) == (1, 1)
+    assert (len(found.alone), len(found.depths)) == (1, 1)
     again = run("\n".join(kept), tmp_path, str(disk), "results")
     assert "read-alone" not in again.err, "what is done is not done again"
 

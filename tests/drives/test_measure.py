@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flashtwin.cli import run
-from flashtwin.drives import measuring, tables, twin
+from flashtwin.drives import measuring, results, twin
 
 #: Dies of tlc-unit-2021, and how many are enough here.
 FEW = (
@@ -31,7 +31,7 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
     printed = capsys.readouterr()
     assert "write amplification" in printed.out
     assert "latency.csv" in printed.err
-    found = tables.read(tmp_path / "twin")
+    found = results.read_results(tmp_path / "twin")
     assert [round(row.offered_per_s / found.open_loop[0].offered_per_s) for row in found.open_loop] == [1, 4]
     assert all(row.is_reached for row in found.open_loop)
     assert found.open_loop[0].read_us["99p"] < found.open_loop[1].read_us["99p"]
@@ -42,6 +42,7 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
     assert run(again) == 0
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) > 10
+    assert not any(row["is_fitted"] for row in rows)
     errors = [abs(row["error_percent"]) for row in rows]
     # The loads are as dense, and not the same requests.
     assert statistics.fmean(errors) < 5
@@ -51,6 +52,14 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
 def test_a_drive_whose_ram_has_no_end_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["measure", "tlc-unit-2021", *FEW, "--set", "engine.write_buffer_pages=0"]) == 2
     assert "nothing saturates the drive; set how much RAM it has" in capsys.readouterr().err
+
+
+def test_patterns_alone_need_the_fill(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "drive,series,pattern,details,writes_per_s\nx,one,zipf-shuffle,0.8,9000\n"
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    assert run(["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path)]) == 2
+    assert "patterns alone do not say how much of the drive was in use; give --fill" in capsys.readouterr().err
+    assert run(["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path), "--fill", "80%"]) == 0
 
 
 def test_a_drive_that_is_too_small_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

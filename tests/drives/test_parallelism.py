@@ -7,7 +7,7 @@ import pytest
 
 from flashtwin.drives import parallelism
 from flashtwin.drives.histogram import Histogram
-from flashtwin.drives.probes import Depth, SingleRequests, SizedReads
+from flashtwin.drives.tables import Depth, SingleRequests, SizedReads
 
 
 def histogram(times_us: np.ndarray) -> Histogram:
@@ -105,11 +105,11 @@ def test_bus_and_link_are_slopes_of_the_time_by_size() -> None:
     for kib in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
         pages = max(kib // 16, 1)
         channel_us = -(-pages // 8) * min(kib, 16) * 1024 / 1200
-        rows.append(SizedReads(kib * 1024, max(60 + channel_us, 60 + 16 * 1024 / 1200 + kib * 1024 / 6400), {}))
+        rows.append(SizedReads(kib * 1024, max(60 + channel_us, 60 + 16 * 1024 / 1200 + kib * 1024 / 6400)))
     found = {one.key: one for one in parallelism.rates([rows[0], *rows[2:]])}
     assert found["link_mb_s"].number == pytest.approx(6400, rel=0.05)
     assert {one.key for one in parallelism.rates(rows)} == {"bus_mb_s", "link_mb_s"}
-    small = [SizedReads(4096, 63.4, {}), SizedReads(16384, 73.65, {})]
+    small = [SizedReads(4096, 63.4), SizedReads(16384, 73.65)]
     bus, link = parallelism.rates(small)
     assert bus.number == pytest.approx(1200, rel=0.01)
     assert (link.value, link.is_measured) == ("unknown", False)

@@ -96,7 +96,7 @@ def test_dies_are_told_by_reads_at_several_depths(drives: dict[str, Measurements
 
 def strongest_us(drive: Measurements, modes: int) -> list[float]:
     """The modes with the most reads. A host short of time has others, where the server was woken late."""
-    alone = drive.probes.alone_of("read")
+    alone = drive.alone_of("read")
     found = sorted(alone.times.modes(), key=lambda mode: mode.share)[-modes:]
     return sorted(mode.time_us for mode in found)
 
@@ -104,7 +104,7 @@ def strongest_us(drive: Measurements, modes: int) -> list[float]:
 def test_times_of_one_request_at_a_time_are_the_model_s(drives: dict[str, Measurements]) -> None:
     assert strongest_us(drives["four-dies"], 1) == pytest.approx([CONTROLLER_US + FAST_US], rel=0.1)
     # No answer comes before the model has it, also where the engine tells of it beforehand.
-    alone = drives["four-dies"].probes.alone_of("write")
+    alone = drives["four-dies"].alone_of("write")
     assert alone.times.percentile_us(0.01) >= CONTROLLER_US
     assert alone.times.percentile_us(0.5) == pytest.approx(CONTROLLER_US, rel=0.3)
 
@@ -116,7 +116,7 @@ def test_page_types_are_two_modes(drives: dict[str, Measurements]) -> None:
 
 def test_drives_rank_as_their_flash_does(drives: dict[str, Measurements]) -> None:
     writes = {name: one.overwritten[-1].writes_per_s for name, one in drives.items()}
-    reads = {name: one.probes.depths[-1].per_s for name, one in drives.items()}
+    reads = {name: one.depths[-1].per_s for name, one in drives.items()}
     assert writes["slow-programs"] < 0.7 * writes["four-dies"]
     # Each die has spare blocks of its own, so that eight also collect less.
     assert writes["eight-dies"] > 1.6 * writes["four-dies"]

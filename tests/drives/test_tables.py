@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flashtwin as ft
-from flashtwin.drives import history, spare, tables
+from flashtwin.drives import history, results, spare
 from flashtwin.drives.laws import amplification
 from flashtwin.drives.patterns import Pattern
 from flashtwin.errors import DriveError
@@ -24,7 +24,7 @@ def test_a_file_is_known_by_its_columns(tmp_path: Path) -> None:
     written(tmp_path, "a.csv", f"{LATENCY}x,100,1000,500,490,60,200,9\nx,100,9000,500,4000,70,400,900\n")
     written(tmp_path, "b.csv", f"{WRITES}x,100,uniform,,one,4,2.5,5000\n")
     written(tmp_path, "other.csv", "a,b\n1,2\n")
-    found = tables.read(tmp_path)
+    found = results.read_results(tmp_path)
     assert found.drive == "x"
     assert [row.is_reached for row in found.open_loop] == [row.offered_per_s < 2000 for row in found.open_loop]
     assert [row.read_us for row in found.open_loop] == [{"50p": 60.0, "99p": 200.0}, {"50p": 70.0, "99p": 400.0}]
@@ -42,6 +42,15 @@ def test_a_file_is_known_by_its_columns(tmp_path: Path) -> None:
         (f"{WRITES}x,100,zipf-shuffle,steep,one,4,2.5,5000\n", "a.csv:2: details of zipf-shuffle is 'steep'"),
         (f"{WRITES}x,100,spiral,,one,4,2.5,5000\n", "a.csv:2: there is no pattern 'spiral'"),
         (f"{WRITES}x,100,zones-shuffle,s0.5 f0.2,one,4,2.5,5000\n", "shares of addresses and of writes that sum to 1"),
+        (f"{LATENCY}x,100,1000,0,0,60,200,9\n", "a.csv:2: it served nothing"),
+        (f"{LATENCY}x,100,40,5000,39800,60,200,9\n", "a.csv:2: offered_per_s is 40, and 44,800/s were served"),
+        (f"{LATENCY}x,1e9,1000,500,480,60,200,9\n", "a.csv:2: fill_gib is 1e\\+09.*another unit than GiB"),
+        (f"{LATENCY}x,100,20000,5100,19900,65000,200000,9\n", "a.csv:2: read_us_50p is 65000.*another unit"),
+        (
+            f"{LATENCY}x,100,1000,500,480,60,200,9\nx,100,1000,500,480,90,200,9\n",
+            "a.csv:3: read_us_50p is 90, and 60 in .*a.csv:2 for the same parameters",
+        ),
+        (f"{WRITES}x,100,uniform,,one,4,250,5000\n", "a.csv:2: the medium took 250 times.*in per cent"),
         ("a,b\n1,2\n", "no measurements"),
         (
             f"{LATENCY}x,100,1000,500,480,60,200,9\ny,100,1000,500,480,60,200,9\n",
@@ -51,22 +60,59 @@ def test_a_file_is_known_by_its_columns(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_said(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(DriveError, match=message):
-        tables.read(written(tmp_path, "a.csv", text))
+        results.read_results(written(tmp_path, "a.csv", text))
 
 
 def test_specimens_of_a_model_are_one_drive(tmp_path: Path) -> None:
     written(tmp_path, "a.csv", f"{LATENCY}x-1-a,100,1000,500,490,60,200,9\n")
     written(tmp_path, "b.csv", f"{WRITES}x-1,100,uniform,,one,4,2.5,5000\ny,100,uniform,,one,4,2.5,5000\n")
     for name in ("x-1", "x-1-a"):
-        found = tables.read(tmp_path, name)
+        found = results.read_results(tmp_path, name)
         assert (found.drive, len(found.open_loop), len(found.overwritten)) == ("x-1", 1, 1)
-    assert tables.drives(tmp_path) == ["x-1"]
+    assert results.drives(tmp_path) == ["x-1"]
+
+
+def test_two_units_are_two_drives(tmp_path: Path) -> None:
+    rows = "x-1-a,100,1000,500,490,60,200,9\nx-1-b,100,1000,500,490,90,200,9\nx-1,100,1000,500,490,75,200,9\n"
+    written(tmp_path, "a.csv", LATENCY + rows)
+    assert results.drives(tmp_path) == ["x-1", "x-1-a", "x-1-b"]
+    for name, read_us in (("x-1-a", 60), ("x-1-b", 90), ("x-1", 75)):
+        (row,) = results.read_results(tmp_path, name).open_loop
+        assert row.read_us["50p"] == read_us
+    with pytest.raises(DriveError, match="several drives; name one of them: x-1, x-1-a, x-1-b"):
+        results.read_results(tmp_path)
+
+
+def test_a_bad_row_matters_to_its_own_drive_alone(tmp_path: Path) -> None:
+    written(tmp_path, "a.csv", f"{LATENCY}x,100,1000,500,490,60,200,9\ny,100,fast,500,490,60,200,9\ny,100,1000\n")
+    assert len(results.read_results(tmp_path, "x").open_loop) == 1
+    with pytest.raises(DriveError, match=r"a\.csv:3: offered_per_s is 'fast'"):
+        results.read_results(tmp_path, "y")
+
+
+def test_bad_rows_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    rows = "x,100,1000,500,490,60,200,9\nx,100,2000,0,0,60,200,9\nx,100,fast,500,490,60,200,9\n"
+    notes: list[str] = []
+    found = results.read_results(written(tmp_path, "a.csv", LATENCY + rows), note=notes.append, skip_bad=True)
+    assert len(found.open_loop) == 1
+    assert sorted(note.split(": ")[2] for note in notes[:2]) == ["it served nothing; run it again, or delete it",
+                                                                 "offered_per_s is 'fast'"]  # fmt: skip
+
+
+def test_a_copied_file_counts_once(tmp_path: Path) -> None:
+    written(tmp_path, "a.csv", f"{LATENCY}x,100,1000,500,490,60,200,9\n")
+    for name in ("b.csv", "c.csv"):
+        # The second sequential run is as good as the first, and both belong to the series.
+        written(tmp_path, name, f"{WRITES}x,100,sequential,,one,1,1.0,9000\nx,100,sequential,,one,1,1.0,9000\n")
+    written(tmp_path, "d.csv", f"{LATENCY}x,100,1000,500,490,60,200,9\n")
+    found = results.read_results(tmp_path)
+    assert (len(found.open_loop), len(found.overwritten)) == (1, 2)
 
 
 def test_one_fill_takes_the_overhead_of_sequential_writes(tmp_path: Path) -> None:
     wa = float(amplification(1000, 800, 1.05))
     text = f"{WRITES}x,800,sequential,,one,1,1.05,9000\nx,800,uniform,,one,4,{wa:.4f},5000\n"
-    space, overhead = spare.spare(tables.read(written(tmp_path, "a.csv", text)))
+    space, overhead = spare.spare(results.read_results(written(tmp_path, "a.csv", text)))
     assert overhead.value == 1.05
     assert space.value == pytest.approx(1000, rel=1e-3)
 
@@ -87,7 +133,7 @@ def test_patterns_draw_what_they_say() -> None:
 
 def test_history_follows_the_law_and_smaller_fill_restarts(tmp_path: Path) -> None:
     rows = "x,800,sequential,,one,1,1,9000\nx,800,uniform,,one,4,2,5000\nx,600,sequential,,one,1,1,9000\n"
-    found = tables.read(written(tmp_path, "a.csv", WRITES + rows)).overwritten
+    found = results.read_results(written(tmp_path, "a.csv", WRITES + rows)).overwritten
     first, second = history.by_series(found)
     assert [len(first), len(second)] == [2, 1]
     sequential, uniform = history.played(first, 1000.0, ft.system("conventional", settings={"ftl.gc.victim": "greedy"}))

@@ -7,7 +7,7 @@ from flashtwin.cli._bridge import verb
 from flashtwin.cli._fitting import beside
 from flashtwin.cli._options import AnySeed, Folder, Json, Sets, Share
 from flashtwin.cli._talk import data, data_json, say, table
-from flashtwin.drives import saving
+from flashtwin.drives import tidy
 from flashtwin.drives.fit import expect_scipy
 from flashtwin.drives.results import read_results
 from flashtwin.drives.tables import Measurements
@@ -22,7 +22,7 @@ def measure(
     set_: Sets = (),
     predict: Path | None = None,
     of: str | None = None,
-    fill: Share = 0.9,
+    fill: Share | None = None,
     out: Folder | None = None,
     seed: AnySeed = 1,
     json: Json = False,
@@ -42,7 +42,8 @@ def measure(
         system (NAME): System on DRIVE: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd
         predict (RESULTS): Repeat these measurements of a real drive and compare. Example: --predict results
         of (NAME): With --predict: the drive, if RESULTS has several. Example: --of sk-hynix-pe8110-960
-        fill: Share of the physical space in use, without --predict. Example: --fill 80%
+        fill: Share of the physical space in use, where no table says it. Example: --fill 80%
+            [default: 90 %; with --predict, needed for patterns alone]
         out (DIR): Folder for the tables. Example: --out twin
     """
     expect_scipy()
@@ -53,17 +54,18 @@ def measure(
     warn_of_ignored([(chosen.name, chosen)], [key for key, _ in set_])
     measured = read_results(predict, of, say) if predict else None
     if measured is None:
-        found = measuring.measured_as_usual(chosen, fill, say, seed=seed)
+        found = measuring.measured_as_usual(chosen, fill or measuring.FILLS[-1], say, seed=seed)
     else:
-        found = measuring.measure(chosen, measured, say, seed=seed)
-    for path in saving.save(found, out) if out else ():
+        found = measuring.measure(chosen, measured, say, fill=fill, seed=seed)
+    for path in tidy.write(found, out) if out else ():
         say(f"wrote {path}")
     if measured is None:
         _show(found, as_json=json)
     else:
         from flashtwin.drives.comparing import compared
 
-        rows = compared(measured, found, measured)
+        # A device file does not say which rows it was fitted on; here it predicts all of them.
+        rows = compared(measured, found, Measurements(measured.drive))
         errors = [{**asdict(row), "error_percent": row.error_percent} for row in rows]
         data_json(errors) if json else data(beside(rows))
 

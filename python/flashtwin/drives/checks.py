@@ -1,11 +1,13 @@
-"""Whether measurements can be used: steady state, an SLC cache, and periods of slow reads."""
+"""Whether measurements can be used: rows that no drive has, steady state, and an SLC cache."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from flashtwin.drives.tables import OpenLoop, OverwriteRun, SingleRequests
 
 #: SNIA's Solid State Storage Performance Test Specification, 2.1.24: in five rounds the rate stays within 20 % of its
 #: mean, and a line through it rises or falls by 10 % at most.
@@ -17,10 +19,59 @@ _DROP = 1.6
 _KEPT = 0.9
 #: Parts into which a sequential fill is divided to look for one.
 PARTS = 100
-#: A period of spikes explains this share of them at least.
-_PERIODIC = 0.3
-#: A read this many times as long as the median is a spike.
-_SPIKE = 3.0
+#: Bytes of the medium by bytes of the host, GiB in use, and response times in microseconds; others have another unit.
+_POSSIBLE_WA, _MOST_GIB, _POSSIBLE_US = (0.05, 100.0), float(1 << 20), (0.5, 60e6)
+#: The thread at a fixed rate, which some tables leave out of the offered rate; half of it are reads, and of its 64
+#: requests under way, a median is at most twice the mean.
+_FIXED_PER_S, _LONGEST_QUEUE = 10_000, 4 * 64
+
+
+def impossible(row: object) -> str | None:
+    """Why no drive has this row, and the cure; None where one may have it."""
+    rates = [getattr(row, name) for name in ("per_s", "reads_per_s", "writes_per_s") if hasattr(row, name)]
+    if rates and not any(rates):
+        return "it served nothing; run it again, or delete it"
+    if isinstance(row, OpenLoop) and (reason := _impossible_load(row, sum(rates))):
+        return reason
+    if isinstance(row, OpenLoop | OverwriteRun) and row.fill_gib > _MOST_GIB:
+        return f"fill_gib is {row.fill_gib:g}: no drive holds that; is it in another unit than GiB?"
+    amplified = getattr(row, "amplification", None)
+    if amplified is not None and not _POSSIBLE_WA[0] < amplified < _POSSIBLE_WA[1]:
+        return (
+            f"the medium took {amplified:.3g} times the host's bytes, which no drive does; is it in per cent, or the "
+            "counter in another unit than bytes?"
+        )
+    return next(_impossible_times(row), None)
+
+
+def _impossible_load(row: OpenLoop, served_per_s: float) -> str | None:
+    if served_per_s > 2 * row.offered_per_s + _FIXED_PER_S:
+        return (
+            f"offered_per_s is {row.offered_per_s:g}, and {served_per_s:,.0f}/s were served; is it in thousands? Write "
+            "requests a second"
+        )
+    median_us = row.read_us.get("50p", 0.0)
+    if median_us > _LONGEST_QUEUE * 1e6 / max(row.reads_per_s, 1.0):
+        return (
+            f"read_us_50p is {median_us:g} at {row.reads_per_s:,.0f} reads/s: so many requests were never under way; "
+            "is it in another unit than microseconds?"
+        )
+    return None
+
+
+def _impossible_times(row: object) -> Iterator[str]:
+    alone = {"50p": row.times.percentile_us(0.5)} if isinstance(row, SingleRequests) else {}
+    for name in ("times", "read_us", "write_us", "bulk_write_us"):
+        last = 0.0
+        for share, time in (alone if name == "times" else getattr(row, name, {})).items():
+            if not _POSSIBLE_US[0] <= time <= _POSSIBLE_US[1]:
+                yield (
+                    f"{name}_{share} is {time:g}: no response time in microseconds is that short or long; is it in "
+                    "another unit, or were direct=1 and the device's name lost?"
+                )
+            if time < last:
+                yield f"{name}_{share} is {time:g}, less than the percentile before it"
+            last = time
 
 
 def unsteady(rates: Sequence[float]) -> str | None:
@@ -79,41 +130,3 @@ def _drop(rates: np.ndarray, at: int) -> tuple[float, Drop] | None:
     middle = (before * after) ** 0.5
     kept = float((rates[:at] > middle).sum() + (rates[at:] < middle).sum()) / rates.size
     return (kept, Drop(at / rates.size, before, after)) if kept >= _KEPT else None
-
-
-def spikes(read_ns: np.ndarray) -> np.ndarray:
-    """Which reads took much longer than most."""
-    return np.asarray(read_ns > _SPIKE * np.median(read_ns))
-
-
-def period(at_write: np.ndarray, writes: int) -> float | None:
-    """The number of writes from one spike to the next; None where there is no such number.
-
-    Args:
-        at_write: for each spike the number of writes before it, ascending.
-        writes: all of them.
-    """
-    if at_write.size < 20:
-        return None
-    hits = np.bincount(at_write, minlength=writes + 1).astype(float)
-    hits = np.minimum(hits, 1.0)
-    around = hits - hits.mean()
-    size = 1 << int(np.ceil(np.log2(2 * around.size)))
-    spectrum = np.fft.rfft(around, size)
-    alike = np.fft.irfft(spectrum * np.conj(spectrum), size)[: max(around.size // 8, 2)]
-    alike = alike / alike[0]
-    # A spike may be seen a write early or late.
-    near = alike[1:-1] + np.minimum(alike[:-2], alike[2:]).clip(0.0)
-    lags = np.arange(1, near.size + 1)
-    usable = lags >= 4
-    if not usable.any():
-        return None
-    top = near[usable].max()
-    if top < _PERIODIC:
-        return None
-    # Multiples of a period are as good; the first that is nearly as good is the period.
-    first = int(lags[usable][np.argmax(near[usable] >= 0.8 * top)])
-    # The spikes in between, refined over all of them.
-    gaps = np.diff(at_write)
-    close = gaps[(gaps > 0.75 * first) & (gaps < 1.25 * first)]
-    return float(close.mean()) if close.size else float(first)

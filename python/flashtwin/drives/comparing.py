@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flashtwin.drives.knee import BELOW, saturated
-from flashtwin.drives.pairing import pairs
-from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, OverwriteRun
+from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, OverwriteRun, SteadyWrites, pairs
 
 #: Where a row lies: near the knee one per cent of the rate is a factor of the time, so these rows count apart.
 BELOW_THE_KNEE, NEAR_THE_KNEE, SATURATED, CLOSED_LOOP = "below the knee", "near the knee", "saturated", "closed loop"
+_Row = OpenLoop | OverwriteRun | SteadyWrites
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,20 @@ def compared(measured: Measurements, twin: Measurements, fitted: Measurements) -
     Raises:
         DriveError: nothing tells where the drive is saturated.
     """
-    found: list[FigureComparison] = []
     knee_per_s = saturated(measured).number if measured.open_loop else 0.0
-    for row, other in pairs(measured.open_loop, twin.open_loop):
-        found += _open_loop(row, other, knee_per_s, is_fitted=row in fitted.open_loop)
-    for ran, again in pairs(measured.overwritten, twin.overwritten):
-        found += _closed(ran, again, is_fitted=ran in fitted.overwritten)
-    for steady, again_ in pairs(measured.steady, twin.steady):
-        name = f"{steady.pattern}, {steady.series}"
-        found.append(FigureComparison(name, CLOSED_LOOP, "writes", "1/s", steady.writes_per_s, again_.writes_per_s,
-                              steady in fitted.steady))  # fmt: skip
+    both: list[tuple[_Row, _Row, bool]] = [
+        *((row, other, row in fitted.open_loop) for row, other in pairs(measured.open_loop, twin.open_loop)),
+        *((row, other, row in fitted.overwritten) for row, other in pairs(measured.overwritten, twin.overwritten)),
+        *((row, other, row in fitted.steady) for row, other in pairs(measured.steady, twin.steady)),
+    ]
+    found = []
+    for row, other, is_fitted in both:
+        regime = _regime(row, knee_per_s)
+        theirs = _figures(other, regime)
+        found += [
+            FigureComparison(_name(row), regime, figure, unit, known, theirs[figure, unit], is_fitted)
+            for (figure, unit), known in _figures(row, regime).items() if (figure, unit) in theirs
+        ]  # fmt: skip
     return found
 
 
@@ -83,38 +87,37 @@ def errors(rows: Iterable[FigureComparison]) -> list[Error]:
     ]
 
 
-def _open_loop(row: OpenLoop, twin: OpenLoop, knee_per_s: float, *, is_fitted: bool) -> Iterator[FigureComparison]:
-    name = f"open loop, {row.offered_per_s:,.0f}/s"
-    regime = _regime(row, knee_per_s)
-    # Of a saturated drive the tails say how long the queues of the load are.
-    figures = FITTED if regime != SATURATED else FITTED[:1]
-    for kind, known, found in (("read", row.read_us, twin.read_us), ("write", row.write_us, twin.write_us)):
-        for figure in figures:
-            if figure in known and figure in found:
-                text = f"{kind} p{figure.replace('p', '.').rstrip('.')}"
-                yield FigureComparison(name, regime, text, "us", known[figure], found[figure], is_fitted)
-    if regime == SATURATED:
-        known_per_s, found_per_s = (one.reads_per_s + one.writes_per_s for one in (row, twin))
-        yield FigureComparison(name, regime, "requests", "1/s", known_per_s, found_per_s, is_fitted)
-
-
-def _closed(row: OverwriteRun, twin: OverwriteRun, *, is_fitted: bool) -> Iterator[FigureComparison]:
-    name = f"{row.pattern} at {row.fill_gib:g} GiB, {row.series}".rstrip(", ")
-    if row.amplification is not None and twin.amplification is not None:
-        yield FigureComparison(name, CLOSED_LOOP, _kind("write amplification", row), "", row.amplification,
-                       twin.amplification, is_fitted)  # fmt: skip
-    if row.pattern.kind != "sequential":
+def _figures(row: _Row, regime: str) -> dict[tuple[str, str], float]:
+    """What a row has, by name and unit."""
+    if isinstance(row, SteadyWrites):
+        return {("writes", "1/s"): row.writes_per_s}
+    found: dict[tuple[str, str], float] = {}
+    if isinstance(row, OpenLoop):
+        for kind, times in (("read", row.read_us), ("write", row.write_us)):
+            # Of a saturated drive the tails say how long the queues of the load are.
+            for share in FITTED if regime != SATURATED else FITTED[:1]:
+                if share in times:
+                    found[f"{kind} p{share.replace('p', '.').rstrip('.')}", "us"] = times[share]
+        return found if regime != SATURATED else {**found, ("requests", "1/s"): row.reads_per_s + row.writes_per_s}
+    kind = "skewed" if row.pattern.is_skewed else row.pattern.kind
+    if row.amplification is not None:
+        found[f"write amplification, {kind}", ""] = row.amplification
+    if kind != "sequential":
         # A sequential write is as fast as the link and the channels, which these experiments do not tell.
-        yield FigureComparison(
-            name, CLOSED_LOOP, _kind("writes", row), "1/s", row.writes_per_s, twin.writes_per_s, is_fitted
-        )
+        found[f"writes, {kind}", "1/s"] = row.writes_per_s
+    return found
 
 
-def _kind(figure: str, row: OverwriteRun) -> str:
-    return f"{figure}, {'skewed' if row.pattern.is_skewed else row.pattern.kind}"
+def _name(row: _Row) -> str:
+    if isinstance(row, OpenLoop):
+        return f"open loop, {row.offered_per_s:,.0f}/s"
+    place = "" if isinstance(row, SteadyWrites) else f" at {row.fill_gib:g} GiB"
+    return f"{row.pattern}{place}, {row.series}".rstrip(", ")
 
 
-def _regime(row: OpenLoop, knee_per_s: float) -> str:
+def _regime(row: _Row, knee_per_s: float) -> str:
+    if not isinstance(row, OpenLoop):
+        return CLOSED_LOOP
     if not row.is_reached:
         return SATURATED
     return NEAR_THE_KNEE if row.offered_per_s > BELOW * knee_per_s else BELOW_THE_KNEE

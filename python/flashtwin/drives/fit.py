@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +25,12 @@ _NO_OPEN_LOOP = (
     "the twin needs response times at offered rates; run the jobs `open-loop-...` of `flashtwin fit jobs "
     "--destroys-data DEVICE`, or give the columns of latency.csv"
 )
+
+
+#: What NAND can be: times in us, and bytes programmed by bytes of data.
+_NAND = {"nand.read_us": (20.0, 200.0), "nand.program_us": (200.0, 10_000.0), "overhead": (0.98, 1.4)}
+#: Reads of an idle drive with NAND, in us.
+_IDLE_US = (20.0, 1000.0)
 
 
 @dataclass(frozen=True)
@@ -109,21 +116,37 @@ def fit_measured(
     seen = fitting.every_other(measured) if every_other else measured
     if not seen.open_loop:
         return DriveFit(measured.drive, figures, None, why=_NO_OPEN_LOOP)
+    idlest = min(seen.open_loop, key=lambda row: row.read_us.get("50p", math.inf))
+    if reason := _no_nand("read_us_50p", idlest.read_us.get("50p", _IDLE_US[0]), _IDLE_US):
+        return DriveFit(measured.drive, figures, None, why=f"{reason}, in the row of {idlest.offered_per_s:,.0f}/s")
     notify(f"fitting {measured.drive} on {_told(seen)}: takes 1 to 5 minutes")
     try:
         drive = fitting.fit_drive(seen, notify, seed=seed)
     except DriveError as error:
         return DriveFit(measured.drive, figures, None, why=str(error))
+    for key, bounds in _NAND.items():
+        if key in drive.estimates and (reason := _no_nand(key, drive.estimates.number(key), bounds)):
+            return DriveFit(measured.drive, figures, None, why=f"{reason} ({drive.estimates[key].source})")
     notify("measured beside predicted")
     whole = measured if more is None else _joined(measured, more)
     twin = fitting.predicted(drive, whole, notify, seed=seed + 1)
     return DriveFit(measured.drive, figures, drive, compared(whole, twin, seen))
 
 
+def _no_nand(key: str, value: float, bounds: tuple[float, float]) -> str | None:
+    """Why a figure is none of a drive with NAND; None where it may be one."""
+    if bounds[0] <= value <= bounds[1]:
+        return None
+    return (
+        f"{key} is {value:g}, and NAND has {bounds[0]:g} to {bounds[1]:g}: this is not a drive that the model can be, "
+        "for example a hard disk or Optane, or its rows are in another unit"
+    )
+
+
 def _told(measured: Measurements) -> str:
     parts = [
         (len(measured.open_loop), "rates"), (len(measured.overwritten), "runs of writes"),
-        (len(measured.probes.depths), "depths of reads"), (len(measured.probes.sizes), "sizes of reads"),
+        (len(measured.depths), "depths of reads"), (len(measured.sizes), "sizes of reads"),
     ]  # fmt: skip
     return ", ".join(f"{count} {name}" for count, name in parts if count) or "few experiments"
 
@@ -132,4 +155,7 @@ def _joined(measured: Measurements, more: Measurements) -> Measurements:
     rates = {row.offered_per_s for row in measured.open_loop}
     new = [row for row in more.open_loop if row.offered_per_s not in rates]
     both = sorted([*measured.open_loop, *new], key=lambda row: row.offered_per_s)
-    return replace(measured, open_loop=tuple(both), overwritten=(*measured.overwritten, *more.overwritten))
+    return replace(
+        measured, open_loop=tuple(both), overwritten=(*measured.overwritten, *more.overwritten),
+        steady=(*measured.steady, *more.steady),
+    )  # fmt: skip

@@ -39,8 +39,7 @@ from flashtwin.drives.drive import (
 )
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.laws import ReadLaw
-from flashtwin.drives.pairing import pairs
-from flashtwin.drives.tables import FITTED, Measurements, OpenLoop
+from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, pairs
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 
@@ -153,7 +152,7 @@ def controller(measured: Measurements) -> list[Estimate]:
 
 def _idle(measured: Measurements) -> reads.IdleReads | None:
     """What reads one at a time tell of flash pages; None where there are none, or pages of more than two types."""
-    alone = measured.probes.alone_of("read")
+    alone = measured.alone_of("read")
     modes = alone.times.modes() if alone is not None else ()
     if len(modes) == 1:
         return reads.IdleReads(modes[0].time_us)

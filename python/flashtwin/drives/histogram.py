@@ -33,6 +33,15 @@ class Histogram:
 
     times_ns: np.ndarray
     counts: np.ndarray
+    #: The shares whose times are known, where a result has percentiles alone; empty: all of them.
+    shares: tuple[float, ...] = ()
+
+    @classmethod
+    def of_percentiles(cls, times_ns: Mapping[float, float], count: int) -> Histogram:
+        """From times by share, as plain `json` of fio has them."""
+        shares = sorted(times_ns)
+        counts = np.diff([*shares[:-1], 1.0], prepend=0.0) * count
+        return cls(np.array([times_ns[share] for share in shares]), counts, tuple(shares))
 
     @classmethod
     def of(cls, bins: Mapping[int, int]) -> Histogram:
@@ -49,6 +58,9 @@ class Histogram:
     @classmethod
     def merged(cls, parts: Iterable[Histogram]) -> Histogram:
         """Several as one, e.g. those of fio's jobs of one group."""
+        parts = list(parts)
+        if len(parts) == 1:
+            return parts[0]
         bins: dict[int, int] = {}
         for part in parts:
             for time, count in zip(part.times_ns, part.counts, strict=True):
@@ -58,7 +70,7 @@ class Histogram:
     @property
     def count(self) -> int:
         """Requests in all bins."""
-        return int(self.counts.sum())
+        return round(float(self.counts.sum()))
 
     @property
     def mean_us(self) -> float:
@@ -79,7 +91,8 @@ class Histogram:
     @property
     def times_us(self) -> dict[str, float]:
         """The percentiles that the tables have; those that too few requests tell are left out."""
-        return {name: self.percentile_us(share) for name, share in PERCENTILES.items() if self.count * (1 - share) >= 1}
+        known = {name: share for name, share in PERCENTILES.items() if not self.shares or share in self.shares}
+        return {name: self.percentile_us(share) for name, share in known.items() if self.count * (1 - share) >= 1}
 
     def trimmed(self, share: float) -> Histogram:
         """Without the slowest requests: all up to this share."""

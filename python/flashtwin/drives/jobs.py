@@ -6,11 +6,15 @@ sizes; fio takes them from its environment, so that each file is written once an
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from flashtwin.errors import ArgumentError
 
 #: The placeholder of a device where none is named.
 PLACEHOLDER = "/dev/nvmeXnY"
@@ -22,37 +26,23 @@ PARTS = 8
 RATES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120)
 DEPTHS = tuple(2**power for power in range(11))
 SIZES_KIB = tuple(2**power for power in range(2, 11))
-_DUPLICATES = (0, 50, 100)
-_READS = (30, 50, 70, 90)
-_PAUSES_S = (1, 10, 60)
 #: Zones take more than ten overwrites until they are settled.
 _ZONE_OVERWRITES = 12.0
 #: What times are told for, where no size is given, and how fast such a drive is thought to be.
-USUAL_BYTES = 960_000_000_000
+_USUAL_BYTES = 960_000_000_000
 _SEQUENTIAL_MB_S, _RANDOM_MB_S = 1500.0, 400.0
 
 
 @dataclass(frozen=True)
-class Step:
-    """One line of the script: a job with its variables, or another command."""
-
-    #: Name of the result, without the number that orders it; empty where there is no job.
-    name: str
-    command: str = ""
-    variables: Mapping[str, str | int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Probe:
-    """One experiment: a job file, the steps that use it, and its purpose."""
+    """One experiment: a job file, the lines of the script that use it, and its purpose."""
 
     job: str
     title: str
     tells: str
     seconds: float
     text: str
-    steps: Sequence[Step]
-    only_reads: bool = False
+    lines: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -68,17 +58,31 @@ class ProbePlan:
     #: How often random writes go over the addresses in use.
     overwrites: float = 4.0
 
-    @property
-    def bytes(self) -> int:
-        """The size for which the script gives times."""
-        return self.size_bytes or USUAL_BYTES
+    def __post_init__(self) -> None:
+        """A device's name stands in a comment of the script, which a line's end would leave."""
+        if self.destroys is not None and not self.destroys.isprintable():
+            raise ArgumentError(f"{self.destroys!r} is no name of a device: it has a line's end or a control code")
+
+    def seconds_of(self, sequential: float, random: float = 0.0) -> float:
+        """About how long it takes to write the drive so many times, in order and at random."""
+        megabytes = (self.size_bytes or _USUAL_BYTES) / 1e6
+        return megabytes * (sequential / _SEQUENTIAL_MB_S + random / _RANDOM_MB_S)
 
 
 def probes(plan: ProbePlan) -> list[Probe]:
     """The experiments, in order: the drive is filled, then come those that only read, then those that write."""
     if plan.destroys is None:
         return list(_reading(plan))
-    return [_whole_fill(plan), *_reading(plan), *_alone_writes(plan), *_fills(plan), *_steady(plan), *_others(plan)]
+    fill = Probe(
+        "sequential", "Sequential writes over the whole drive, from the erased drive on, rate by second",
+        "overhead of a program (parity, metadata); an SLC cache, if there is one. The reads below need a full drive: "
+        "what was never written is not read from flash",
+        plan.seconds_of(1),
+        _job("sequential series=${SERIES} fill=${FILL}",
+             "rw=write\nbs=1M\niodepth=32\nwrite_bw_log=${NAME}\nlog_avg_msec=1000\n", size="FILL"),
+        _filled("whole", 100, is_first=True),
+    )  # fmt: skip
+    return [fill, *_reading(plan), *_writing(plan)]
 
 
 def job_files(plan: ProbePlan) -> dict[str, str]:
@@ -86,25 +90,11 @@ def job_files(plan: ProbePlan) -> dict[str, str]:
     return {probe.job: probe.text for probe in probes(plan)}
 
 
-def variables() -> dict[str, str]:
-    """Values for all variables of the job files, e.g. to have fio check them."""
-    return {
-        "DEVICE": "/dev/null", "DRIVE": "my-drive", "ENGINE": "libaio", "NAME": "x", "SERIES": "x", "SIZE": "1048576",
-        "FILL": "1048576", "PART_BYTES": "1048576", "PART": "1", "QUEUE": "1", "JOBS": "1", "DEPTH": "1", "KIB": "4",
-        "BYTES": "4096", "OFFERED": "20000", "READS": "1", "WRITES": "1", "PERCENT": "50", "PAUSE": "1",
-    }  # fmt: skip
-
-
-def _description(tag: str) -> str:
-    return f"description=flashtwin experiment={tag} drive=${{DRIVE}}"
-
-
 def _job(tag: str, options: str, sections: str = "", *, size: str = "SIZE") -> str:
     """A job file: common options, then its own."""
-    name = tag.split(" ", 1)[0]
     common = (
         "[global]\n"
-        f"{_description(tag)}\n"
+        f"description=flashtwin experiment={tag} drive=${{DRIVE}}\n"
         "filename=${DEVICE}\n"
         "ioengine=${ENGINE}\n"
         "direct=1\n"
@@ -118,208 +108,126 @@ def _job(tag: str, options: str, sections: str = "", *, size: str = "SIZE") -> s
         "group_reporting=1\n"
         f"size=${{{size}}}\n"
     )
-    return f"{common}{options.strip()}\n{sections.strip() or f'[{name}]'}\n"
+    return f"{common}{options.strip()}\n{sections or f'[{tag.split(maxsplit=1)[0]}]'}\n"
 
 
 def _timed(seconds: float, ramp: float = 5) -> str:
     return f"time_based=1\nruntime={seconds:g}\nramp_time={min(ramp, seconds / 4):.3g}s\n"
 
 
+def _run(name: str, job: str, **variables: str | int) -> str:
+    """A line of the script, whose number is not known yet."""
+    settings = [f'{key}="{value}"' if "$" in str(value) else f"{key}={value}" for key, value in variables.items()]
+    return " ".join([f"run #{name}", job, *settings])
+
+
 def _reading(plan: ProbePlan) -> Iterator[Probe]:
-    timed = _timed(plan.seconds)
+    timed, short = _timed(plan.seconds), max(plan.seconds / 2, 1)
     yield Probe(
         "read-alone", "Reads of 4 KB, one at a time", "fixed delay and tR; modes of the histogram are page types",
-        plan.seconds, _job("read-alone", f"rw=randread\nbs=4k\niodepth=1\n{timed}"), [Step("read-alone")],
-        only_reads=True,
+        plan.seconds, _job("read-alone", f"rw=randread\nbs=4k\niodepth=1\n{timed}"), [_run("read-alone", "read-alone")],
     )  # fmt: skip
     yield Probe(
-        "read-depth", "Reads of 4 KB, 1 to 1,024 under way", "parallel units (dies or planes) and their service time",
+        "read-depth",
+        "Reads of 4 KB, 1 to 1,024 under way",
+        "parallel units (dies or planes) and their service time",
         plan.seconds * len(DEPTHS),
         _job("read-depth depth=${DEPTH}", f"rw=randread\nbs=4k\niodepth=${{QUEUE}}\nnumjobs=${{JOBS}}\n{timed}"),
         [
-            Step(f"read-depth-{depth:04}", variables={"DEPTH": depth, "QUEUE": depth // jobs, "JOBS": jobs})
+            _run(f"read-depth-{depth:04}", "read-depth", DEPTH=depth, QUEUE=depth // jobs, JOBS=jobs)
             for depth in DEPTHS
             for jobs in (max(min(depth // 8, 16), 1),)
         ],
-        only_reads=True,
-    )  # fmt: skip
-    short = max(plan.seconds / 2, 1)
+    )
     yield Probe(
         "read-size", "Reads of 4 KB to 1 MB, one at a time", "rate of a channel's bus, stripe, rate of the link",
         short * len(SIZES_KIB),
         _job("read-size size=${BYTES}", f"rw=randread\nbs=${{KIB}}k\niodepth=1\n{_timed(short)}"),
-        [Step(f"read-size-{kib:04}k", variables={"KIB": kib, "BYTES": kib * 1024}) for kib in SIZES_KIB],
-        only_reads=True,
+        [_run(f"read-size-{kib:04}k", "read-size", KIB=kib, BYTES=kib * 1024) for kib in SIZES_KIB],
     )  # fmt: skip
 
 
-def _whole_fill(plan: ProbePlan) -> Probe:
-    return Probe(
-        "sequential", "Sequential writes over the whole drive, from the erased drive on, rate by second",
-        "overhead of a program (parity, metadata); an SLC cache, if there is one. The reads below need a full drive: "
-        "what was never written is not read from flash",
-        _seconds(plan, 1, _SEQUENTIAL_MB_S), _sequential_job(), [_erase("whole"), _sequential("whole", 100)],
-    )  # fmt: skip
-
-
-def _sequential_job() -> str:
-    options = "rw=write\nbs=1M\niodepth=32\nwrite_bw_log=${NAME}\nlog_avg_msec=1000\n"
-    return _job("sequential series=${SERIES} fill=${FILL}", options, size="FILL")
-
-
-def _sequential(series: str, fill: int) -> Step:
-    return Step(f"sequential-{series}-{fill:03}", variables={"SERIES": series, "FILL": f"$(share {fill})"})
-
-
-def _erase(series: str) -> Step:
-    return Step("", f"once erase-{series} erase")
-
-
-def _alone_writes(plan: ProbePlan) -> Iterator[Probe]:
+def _writing(plan: ProbePlan) -> Iterator[Probe]:
     yield Probe(
         "write-alone", "Writes of 4 KB, one at a time", "latency of the buffer that writes go to", plan.seconds,
-        _job("write-alone", f"rw=randwrite\nbs=4k\niodepth=1\n{_timed(plan.seconds)}"), [Step("write-alone")],
+        _job("write-alone", f"rw=randwrite\nbs=4k\niodepth=1\n{_timed(plan.seconds)}"),
+        [_run("write-alone", "write-alone")],
     )  # fmt: skip
-    seconds = min(plan.seconds, 20)
-    yield Probe(
-        "spikes", "Writes with reads between them, each latency logged",
-        "size of the buffer: writes from one slow read to the next", seconds,
-        _job("spikes", f"rw=randrw\nrwmixread=50\nbs=4k\niodepth=1\ntime_based=1\nruntime={seconds}\n"
-             "write_lat_log=${NAME}\ndisable_slat=1\n"), [Step("spikes")],
-    )  # fmt: skip
-
-
-def _writing_job(tag: str, options: str = "") -> str:
-    """A part of a run of random writes; four threads of depth 64, which a part is divided among."""
-    tags = f"{tag} series=${{SERIES}} fill=${{FILL}} part=${{PART}} of={PARTS}"
-    return _job(tags, f"rw=randwrite\nbs=4k\niodepth=64\nnumjobs=4\nio_size=${{PART_BYTES}}\n{options}", size="FILL")
-
-
-def _parts(name: str, series: str, fill: int, overwrites: float) -> list[Step]:
-    # io_size is that of each of the four threads.
-    share = overwrites / PARTS / 4
-    return [
-        Step(
-            f"{name}-{fill:03}-part-{part}",
-            variables={
-                "SERIES": series, "FILL": f"$(share {fill})", "PART": part,
-                "PART_BYTES": f"$(part {fill} {share:.6f})",
-            },
-        )
-        for part in range(1, PARTS + 1)
-    ]  # fmt: skip
-
-
-def _fills(plan: ProbePlan) -> Iterator[Probe]:
-    steps: list[Step] = [_erase("uniform")]
-    for fill in FILLS:
-        steps += [_sequential("uniform", fill), *_parts("uniform", "uniform", fill, plan.overwrites)]
-    filled = sum(FILLS) / 100
-    yield Probe(
-        "uniform", f"Random writes to steady state with {', '.join(map(str, FILLS))} % of the drive in use",
+    yield _overwriting(
+        plan, "uniform", f"Random writes to steady state with {', '.join(map(str, FILLS))} % of the drive in use",
         "spare space and overhead (from write amplification), tPROG and flash page (from rate and amplification)",
-        _seconds(plan, filled, _SEQUENTIAL_MB_S) + _seconds(plan, filled * plan.overwrites, _RANDOM_MB_S),
-        _writing_job("uniform"), steps,
+        FILLS, plan.overwrites,
+    )  # fmt: skip
+    yield _open_loop(plan)
+    yield _overwriting(
+        plan, "zipf exponent=0.8", "Random writes by zipf 0.8 of fio, whose hot addresses lie in clusters",
+        "separation of hot and cold", (100,), plan.overwrites, "zipf:0.8",
+    )  # fmt: skip
+    overwrites = max(plan.overwrites, _ZONE_OVERWRITES)
+    yield _overwriting(
+        plan, "zones hot=5 writes=95",
+        f"Random writes, 95 % of them to 5 % of the addresses, {overwrites:g} times over (it settles slowly)",
+        "rule by which victims are chosen, separation of hot and cold", (100,), overwrites, "zoned:95/5:5/95",
     )  # fmt: skip
 
 
-def _steady(plan: ProbePlan) -> Iterator[Probe]:
+def _overwriting(
+    plan: ProbePlan, tag: str, title: str, tells: str, fills: Sequence[int], overwrites: float, law: str = "random"
+) -> Probe:
+    """Runs of random writes in parts; four threads of depth 64, which a part is divided among."""
+    name, share = tag.split(maxsplit=1)[0], overwrites / PARTS / 4
+    lines: list[str] = []
+    for fill in fills:
+        lines += _filled(name, fill, is_first=fill == fills[0])
+        lines += [
+            _run(f"{name}-{fill:03}-part-{part}", name, SERIES=name, FILL=f"$(share {fill})", PART=part,
+                 PART_BYTES=f"$(part {fill} {share:.6f})")
+            for part in range(1, PARTS + 1)
+        ]  # fmt: skip
+    tags = f"{tag} series=${{SERIES}} fill=${{FILL}} part=${{PART}} of={PARTS}"
+    options = f"rw=randwrite\nbs=4k\niodepth=64\nnumjobs=4\nio_size=${{PART_BYTES}}\nrandom_distribution={law}\n"
+    filled = sum(fills) / 100
+    return Probe(
+        name, title, tells, plan.seconds_of(filled, filled * overwrites), _job(tags, options, size="FILL"), lines
+    )
+
+
+def _filled(series: str, fill: int, *, is_first: bool) -> list[str]:
+    """The drive filled in order; before the first fill of a series it is erased."""
+    line = _run(f"sequential-{series}-{fill:03}", "sequential", SERIES=series, FILL=f"$(share {fill})")
+    return [f"once erase-{series} erase", line] if is_first else [line]
+
+
+def _open_loop(plan: ProbePlan) -> Probe:
     """On the full drive, in the steady state that the run before leaves."""
-    timed = _timed(plan.seconds)
-    yield Probe(
-        "mixed", "Random reads and writes in a closed loop, by share of reads", "time of a die that a read costs",
-        plan.seconds * len(_READS),
-        _job("mixed reads=${PERCENT}", f"rw=randrw\nrwmixread=${{PERCENT}}\nbs=4k\niodepth=64\nnumjobs=4\n{timed}"),
-        [Step(f"mixed-{percent:03}", variables={"PERCENT": percent}) for percent in _READS],
-    )  # fmt: skip
-    bulk = (
+    threads = (
         "# Seven threads: one at a fixed rate with half reads, six with exponential gaps and 1 % reads.\n"
         "[fixed]\ngroup_reporting=0\nrwmixread=50\nrate_iops=5000,5000\n"
         "[bulk]\nnew_group\nnumjobs=6\nrwmixread=1\nrate_process=poisson\nrate_iops=${READS},${WRITES}"
     )
-    yield Probe(
+    options = f"rw=randrw\nbs=4k\niodepth=64\n{_timed(2 * plan.seconds, 15)}"
+    return Probe(
         "open-loop", "Open loop at 10 to 120 % of the saturated rate",
         "priority of reads, suspension, size of a program, slots and arbitration",
-        2 * plan.seconds * len(RATES),
-        _job(
-            "open-loop offered=${OFFERED} fill=${SIZE}",
-            f"rw=randrw\nbs=4k\niodepth=64\n{_timed(2 * plan.seconds, 15)}", bulk,
-        ),
-        [Step("", "saturated_rate"), *(Step(f"open-loop-{rate:03}", f"offer {rate} &&") for rate in RATES)],
+        2 * plan.seconds * len(RATES), _job("open-loop offered=${OFFERED} fill=${SIZE}", options, threads),
+        ["saturated_rate",
+         *(f'offer {rate} && {_run(f"open-loop-{rate:03}", "open-loop")} "${{OFFER[@]}}"' for rate in RATES)],
     )  # fmt: skip
-    yield Probe(
-        "paused", f"Random writes after pauses of {', '.join(map(str, _PAUSES_S))} s", "collection while idle",
-        (plan.seconds + 20) * len(_PAUSES_S),
-        _job("paused pause=${PAUSE}", "rw=randwrite\nbs=4k\niodepth=256\ntime_based=1\n"
-             f"runtime={plan.seconds}\nwrite_bw_log=${{NAME}}\nlog_avg_msec=100\n"),
-        [Step(f"paused-{pause:03}", f"rest {pause}; ", {"PAUSE": pause}) for pause in _PAUSES_S],
-    )  # fmt: skip
-    yield Probe(
-        "duplicates", "Random writes of which 0, 50 and 100 % have contents that were written before",
-        "whether the drive looks at contents", plan.seconds * len(_DUPLICATES),
-        _job("duplicates duplicates=${PERCENT}", "rw=randwrite\nbs=4k\niodepth=64\nnumjobs=4\nrefill_buffers=1\n"
-             f"dedupe_percentage=${{PERCENT}}\n{timed}"),
-        [Step(f"duplicates-{percent:03}", variables={"PERCENT": percent}) for percent in _DUPLICATES],
-    )  # fmt: skip
-
-
-def _others(plan: ProbePlan) -> Iterator[Probe]:
-    yield Probe(
-        "discarded", "Discard of the upper half, then random writes to the lower one",
-        "whether discarded space becomes spare space", _seconds(plan, plan.overwrites / 2, _RANDOM_MB_S),
-        _writing_job("discarded"),
-        [Step("", "once discard discard_half"), *_parts("discarded", "discarded", 50, plan.overwrites)],
-    )  # fmt: skip
-    both = _seconds(plan, 1, _SEQUENTIAL_MB_S)
-    yield Probe(
-        "zipf", "Random writes by zipf 0.8 of fio, whose hot addresses lie in clusters", "separation of hot and cold",
-        both + _seconds(plan, plan.overwrites, _RANDOM_MB_S),
-        _writing_job("zipf exponent=0.8", "random_distribution=zipf:0.8\n"),
-        [_erase("zipf"), _sequential("zipf", 100), *_parts("zipf", "zipf", 100, plan.overwrites)],
-    )  # fmt: skip
-    overwrites = max(plan.overwrites, _ZONE_OVERWRITES)
-    yield Probe(
-        "zones", f"Random writes, 95 % of them to 5 % of the addresses, {overwrites:g} times over (it settles slowly)",
-        "rule by which victims are chosen, separation of hot and cold",
-        both + _seconds(plan, overwrites, _RANDOM_MB_S),
-        _writing_job("zones hot=5 writes=95", "random_distribution=zoned:95/5:5/95\n"),
-        [_erase("zones"), _sequential("zones", 100), *_parts("zones", "zones", 100, overwrites)],
-    )  # fmt: skip
-
-
-def _seconds(plan: ProbePlan, times: float, mb_s: float) -> float:
-    return times * plan.bytes / 1e6 / mb_s
 
 
 def script(plan: ProbePlan) -> str:
     """The script that runs the experiments in order."""
     found = probes(plan)
-    lines = [*_head(plan, sum(probe.seconds for probe in found)), "", _FUNCTIONS.strip()]
+    lines = [_head(plan, sum(probe.seconds for probe in found)), _FUNCTIONS.strip()]
     lines += [] if plan.destroys is None else ["", _WRITING_FUNCTIONS.strip()]
-    texts = job_files(plan)
-    for name, text in texts.items():
+    for name, text in job_files(plan).items():
         lines += ["", f"cat > jobs/{name}.fio <<'JOB'", text.rstrip(), "JOB"]
-    number = 0
+    number = itertools.count(1)
     for probe in found:
         lines += ["", f"# {probe.title}: about {_length(probe.seconds)}."]
         lines += textwrap.wrap(f"It tells: {probe.tells}.", 100, initial_indent="# ", subsequent_indent="# ")
-        for step in probe.steps:
-            number += bool(step.name)
-            lines.append(_line(step, number, texts))
-    return "\n".join([*lines, "", f'echo "done; now: flashtwin fit {_RESULTS}" >&2', ""])
-
-
-_RESULTS = "$RESULTS"
-
-
-def _line(step: Step, number: int, texts: Mapping[str, str]) -> str:
-    if not step.name:
-        return step.command
-    job = max((name for name in texts if step.name.startswith(name)), key=len)
-    settings = [f'{key}="{value}"' if "$" in str(value) else f"{key}={value}" for key, value in step.variables.items()]
-    before = f"{step.command.rstrip()} " if step.command else ""
-    call = " ".join(["run", f"{number:03}-{step.name}", job, *settings])
-    return f"{before}{call}" if not before.endswith("&& ") else f'{before}{call} "${{OFFER[@]}}"'
+        lines += [re.sub("(?<=run )#", lambda _: f"{next(number):03}-", line) for line in probe.lines]
+    return "\n".join([*lines, "", 'echo "done; now: flashtwin fit $RESULTS" >&2', ""])
 
 
 def _length(seconds: float) -> str:
@@ -330,41 +238,39 @@ def _length(seconds: float) -> str:
     return f"{max(math.ceil(seconds), 1)} s"
 
 
-def _head(plan: ProbePlan, seconds: float) -> Iterator[str]:
+def _head(plan: ProbePlan, seconds: float) -> str:
     size = "a drive of 960 GB" if plan.size_bytes is None else f"{plan.size_bytes / 1e9:,.4g} GB"
-    yield "#!/usr/bin/env bash"
-    yield "# Experiments on a drive, for `flashtwin fit`. Times are guesses for " + size + "."
-    if plan.destroys is None:
-        yield "# These jobs only read. Nothing tells from reads alone how the drive writes: `flashtwin fit jobs"
-        yield "# --destroys-data DEVICE` prints all jobs; they ERASE the device. Reads tell of flash only where data"
-        yield "# was written: run them on a drive that is full, and not mounted."
-        yield f"# Usage: bash FILE DEVICE [RESULTS]. It takes about {_length(seconds)}."
-    else:
-        yield f"# THIS SCRIPT DESTROYS ALL DATA ON {plan.destroys}. It writes the drive over many times."
-        yield f"# Usage: sudo bash FILE [RESULTS]. It takes about {_length(seconds)}. If it stops, run it again: it"
-        yield "# goes on where it stopped. It needs fio 3.0 or later and nvme-cli; without the drive's OCP counters"
-        yield "# (`nvme ocp smart-add-log`) write amplification stays unknown."
-    yield "set -eu"
-    yield ""
-    if plan.destroys is None:
-        yield f"DEVICE=${{1:-{PLACEHOLDER}}}"
-        yield "RESULTS=${2:-results}"
-    else:
-        yield f"DEVICE={shlex.quote(plan.destroys)}"
-        yield "RESULTS=${1:-results}"
-    yield "ENGINE=${ENGINE:-libaio}"
-    if plan.size_bytes is None:
-        yield 'SIZE=${SIZE:-$(blockdev --getsize64 "$DEVICE" 2>/dev/null || stat -c %s "$DEVICE")}'
-    else:
-        yield f"SIZE={plan.size_bytes}"
-    yield f"FIO=(fio{' --readonly' if plan.destroys is None else ''} --output-format=json+)"
+    takes, destroys = _length(seconds), plan.destroys
+    bytes_ = plan.size_bytes or '${SIZE:-$(blockdev --getsize64 "$DEVICE" 2>/dev/null || stat -c %s "$DEVICE")}'
+    about = _ABOUT_READING if destroys is None else f"# THIS SCRIPT DESTROYS ALL DATA ON {destroys}. {_ABOUT_WRITING}"
+    return f"""#!/usr/bin/env bash
+# Experiments on a drive, for `flashtwin fit`. Times are guesses for {size}. They take about {takes}.
+{about}
+set -eu
 
+DEVICE={"${1:-" + PLACEHOLDER + "}" if destroys is None else shlex.quote(destroys)}
+RESULTS=${{{1 if destroys else 2}:-results}}
+ENGINE=${{ENGINE:-libaio}}
+SIZE={bytes_}
+FIO=(fio{"" if destroys else " --readonly"} --output-format=json+)
+"""
+
+
+_ABOUT_READING = """# These jobs only read. Nothing tells from reads alone how the drive writes: `flashtwin fit jobs
+# --destroys-data DEVICE` prints all jobs; they ERASE the device. Reads tell of flash only where data
+# was written: run them on a drive that is full, and not mounted.
+# Usage: bash FILE DEVICE [RESULTS]."""
+_ABOUT_WRITING = """It writes the drive over many times.
+# Usage: sudo bash FILE [RESULTS]. If it stops, run it again: it goes on where it stopped. It needs fio 3.0 or later
+# and nvme-cli; without the drive's OCP counters (`nvme ocp smart-add-log`) write amplification stays unknown."""
 
 _FUNCTIONS = r"""
 DEVICE=$(readlink -f "$DEVICE")
 mkdir -p "$RESULTS/jobs"
 cd "$RESULTS"
 RESULTS=$PWD
+# Counters and results have digits without groups.
+export LC_ALL=C
 
 # What the drive says of itself; its model and the end of its number name it.
 nvme id-ctrl "$DEVICE" -o json > drive.json 2>/dev/null || rm -f drive.json
@@ -416,9 +322,6 @@ erase() {
   nvme format "$DEVICE" --ses=1 --force || blkdiscard -f "$DEVICE"
   sleep 60
 }
-discard_half() {
-  [ ! -b "$DEVICE" ] || blkdiscard -f -o "$(share 50)" -l "$(($(share 100) - $(share 50)))" "$DEVICE"
-}
 # saturated_rate: writes a second of the last part of random writes on the full drive.
 saturated_rate() {
   KNEE=$(awk '/"write" : \{/ { on = 1 } on && /"iops" :/ { sub(/,/, "", $3); printf "%d", $3; exit }' \
@@ -431,5 +334,4 @@ offer() {
   [ "$rate" -ge 10600 ] || { echo "skipped: $rate/s is less than the fixed 10,000/s and six others" >&2; return 1; }
   OFFER=(OFFERED=$rate READS=$(((rate - 10000) / 600)) WRITES=$(((rate - 10000) * 99 / 600)))
 }
-rest() { sleep "$1"; }
 """

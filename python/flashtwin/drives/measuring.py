@@ -8,8 +8,7 @@ from dataclasses import replace
 from flashtwin.drives import history, laws, twin
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.probes import Depth, Probes, SingleRequests
-from flashtwin.drives.tables import Measurements, OpenLoop, OverwriteRun, SteadyWrites
+from flashtwin.drives.tables import Depth, Measurements, OpenLoop, OverwriteRun, SingleRequests, SteadyWrites
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System
@@ -64,10 +63,10 @@ def usual(drive: System, per_s: float, fill: float = FILLS[-1]) -> Measurements:
         for share in RATES
         for offered in (round(share * per_s),)
     ]
-    probes = Probes(
-        alone=(SingleRequests("read", Histogram.of({})),), depths=tuple(Depth(depth, _UNKNOWN, {}) for depth in DEPTHS)
-    )
-    return Measurements(drive.name, tuple(rates), tuple(overwritten), probes=probes)
+    return Measurements(
+        drive.name, tuple(rates), tuple(overwritten), alone=(SingleRequests("read", Histogram.of({})),),
+        depths=tuple(Depth(depth, _UNKNOWN, {}) for depth in DEPTHS),
+    )  # fmt: skip
 
 
 def measured_as_usual(
@@ -79,21 +78,29 @@ def measured_as_usual(
     return _measured(drive, usual(drive, per_s, fill), used, per_s, note, seed)
 
 
-def measure(drive: System, asked: Measurements, note: Notify = lambda _: None, *, seed: int = 0) -> Measurements:
+def measure(
+    drive: System, asked: Measurements, note: Notify = lambda _: None, *, fill: float | None = None, seed: int = 0
+) -> Measurements:
     """The rows that are asked for, as the twin has them; those that it cannot play are left out.
 
     Args:
         drive: a system with all its blocks; it is made smaller here.
         asked: rows of a drive, or of `usual`: fills, rates, patterns and depths count.
         note: called with each step.
+        fill: share of the physical space in use, of patterns whose rows do not say it.
         seed: of the loads.
 
     Raises:
-        DriveError: the drive is too small.
+        DriveError: the drive is too small, or the fill is not known.
         SimError: the system cannot serve them.
     """
     fills = [*(row.fill_gib for row in asked.open_loop), *(row.fill_gib for row in asked.overwritten)]
-    used = max(fills, default=FILLS[-1] * space_gib(drive))
+    if not fills and asked.steady and fill is None:
+        raise DriveError(
+            f"{asked.drive}: patterns alone do not say how much of the drive was in use; give --fill as its share of "
+            "the physical space"
+        )
+    used = max(fills, default=(fill or FILLS[-1]) * space_gib(drive))
     return _measured(drive, asked, used, _saturated_per_s(drive, used, note, seed), note, seed)
 
 
@@ -116,14 +123,13 @@ def _measured(drive: System, asked: Measurements, used: float, per_s: float, not
         note(f"open loop, {row.offered_per_s:,.0f} requests/s")
         rows.append(twin.open_loop(little, row, space, seed=seed))
     note("reads on an idle drive")
-    probes = Probes(
-        alone=tuple(SingleRequests(one.kind, twin.reads_alone(little, used, space, seed=seed))
-                    for one in asked.probes.alone if one.kind == "read"),
-        depths=tuple(twin.reads_at_depth(little, one.depth, used, space, seed=seed) for one in asked.probes.depths),
-    )  # fmt: skip
+    alone = tuple(SingleRequests(one.kind, twin.reads_alone(little, used, space, seed=seed))
+                  for one in asked.alone if one.kind == "read")  # fmt: skip
+    depths = tuple(twin.reads_at_depth(little, one.depth, used, space, seed=seed) for one in asked.depths)
     note("write amplification")
     cost = Cost(drive, per_s, float(laws.amplification(space, used)))
-    return replace(closed_loop(drive, asked, cost, used, seed=seed), open_loop=tuple(rows), probes=probes)
+    closed = closed_loop(drive, asked, cost, used, seed=seed)
+    return replace(closed, open_loop=tuple(rows), alone=alone, depths=depths)
 
 
 def closed_loop(drive: System, asked: Measurements, cost: Cost, used_gib: float, *, seed: int = 0) -> Measurements:

@@ -13,8 +13,7 @@ from scipy.optimize import OptimizeResult, least_squares
 
 from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.histogram import Histogram
-from flashtwin.drives.probes import Depth, Probes, SingleRequests, SizedReads
-from flashtwin.drives.tables import Measurements
+from flashtwin.drives.tables import Depth, Measurements, SingleRequests, SizedReads
 
 #: Error of the law of parallel units itself, by which intervals are widened (simulations: up to 8 %).
 _MODEL_ERROR = 0.08
@@ -37,42 +36,34 @@ _GIB = 2**30
 
 def estimates(measured: Measurements) -> list[Estimate]:
     """All figures that these experiments tell, of those that were run."""
-    return [*_of_reads(measured), *_of_writes(measured.probes)]
+    return [*_of_reads(measured), *_of_writes(measured)]
 
 
 def _of_reads(measured: Measurements) -> Iterator[Estimate]:
-    probes = measured.probes
-    alone = probes.alone_of("read")
+    alone = measured.alone_of("read")
     if alone is not None:
         yield from page_types(alone)
-    if probes.depths:
+    if measured.depths:
         times = None if alone is None else alone.times
-        yield from parallel_units(probes.depths, times, probes.capacity_bytes, _unhurried_write_us(measured))
-    if probes.sizes:
-        yield from rates(probes.sizes)
+        yield from parallel_units(measured.depths, times, measured.capacity_bytes, _unhurried_write_us(measured))
+    if measured.sizes:
+        yield from rates(measured.sizes)
 
 
 def _unhurried_write_us(measured: Measurements) -> float | None:
     """Response time of a write that RAM takes at once; None where no write is known to be one."""
-    alone = measured.probes.alone_of("write")
+    alone = measured.alone_of("write")
     if alone is not None:
         return alone.times.percentile_us(0.5)
     return min((row.write_us["50p"] for row in measured.open_loop if "50p" in row.write_us), default=None)
 
 
-def _of_writes(probes: Probes) -> Iterator[Estimate]:
-    alone = probes.alone_of("write")
+def _of_writes(measured: Measurements) -> Iterator[Estimate]:
+    alone = measured.alone_of("write")
     if alone is not None:
         median = alone.times.percentile_us(0.5)
         low, high = alone.times.percentile_us(0.25), alone.times.percentile_us(0.75)
         yield Estimate("buffer_us", round(median, 2), "us", low, high, "median and quartiles of writes one at a time")
-    for row in probes.spikes[:1]:
-        if row.period_writes is None:
-            unknown = f"reads beside writes: spikes ({row.share:.2%} of the reads) without a period"
-            yield Estimate("buffer_writes", "unknown", source=unknown, is_measured=False)
-        else:
-            source = f"writes from one slow read to the next ({row.spike_us:.0f} us)"
-            yield Estimate("buffer_writes", round(row.period_writes), "4 KB", source=source)
 
 
 def page_types(alone: SingleRequests) -> Iterator[Estimate]:

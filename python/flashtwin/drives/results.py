@@ -3,72 +3,31 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
-import numpy as np
-
-from flashtwin.drives import checks, counters, fio, tables
-from flashtwin.drives.counters import BytesWritten
+from flashtwin.drives import checks, counters, fio, tidy
+from flashtwin.drives.figures import FatalDriveError, LongTable, Parameter
 from flashtwin.drives.fio import FioJob, Served
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.probes import (
-    Depth,
-    Duplicates,
-    MixedLoad,
-    Probes,
-    SequentialFill,
-    SingleRequests,
-    SizedReads,
-    Spikes,
-    WritesAfterDiscard,
-    WritesAfterPause,
-)
-from flashtwin.drives.tables import Datasheet, Measurements, OpenLoop, OverwriteRun, SteadyWrites
+from flashtwin.drives.tables import Datasheet, Measurements
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.results import names
 
-#: The file with the drive's own description (`nvme id-ctrl -o json`).
-IDENTITY = names.DRIVE_IDENTITY
 #: Of the submissions, the share at full depth from which more was offered than the drive does.
 _SATURATED = 0.2
 #: By how much the bytes of the host's counter may differ from those of fio.
 _FOREIGN = 0.05
+#: Overwrites after which random writes are in their steady state, for jobs that nobody divided into parts.
+_STEADY_OVERWRITES = 3.0
 _GIB = 2**30
 #: Bytes of the writes that the tables count.
 _PAGE_BYTES = 4096
-#: Name of a drive whose jobs do not say it.
-_NAMELESS = "my-drive"
-#: Seconds at the beginning of a job after a pause.
-_FIRST_S = 5.0
-_Of = TypeVar("_Of")
-_Made = TypeVar("_Made")
-
-
-@dataclass
-class _Folder:
-    """One folder as it is read."""
-
-    folder: Path
-    note: Notify
-    #: Whether an experiment that cannot be used is left out, and said, instead of ending everything.
-    skip_bad: bool
-    rows: tables.Rows = field(default_factory=dict)
-
-    def tried(self, make: Callable[[_Of], Sequence[_Made]], of: _Of) -> Sequence[_Made]:
-        """What `make` makes of a file or of jobs; nothing where that cannot be used and is to be left out."""
-        try:
-            return make(of)
-        except DriveError as error:
-            if not self.skip_bad or isinstance(error, SlcCacheError):
-                raise
-            self.note(f"left out: {error}")
-            return []
+#: Parameters and metrics of an experiment, by names of the long table.
+_Figures = tuple[str, Mapping[str, Parameter], Mapping[str, float | Histogram | None]]
 
 
 def read_results(
@@ -86,35 +45,35 @@ def read_results(
         DriveError: nothing can be used, several drives are there and none is named, or an experiment cannot be used;
             the message names the file, the job and the cure.
     """
-    if not place.exists():
-        raise DriveError(
-            f"{place}: there is no such file or folder; `flashtwin fit jobs` prints a script that makes it"
-        )
-    reading = _Folder(place, note, skip_bad)
-    if place.is_dir() or place.suffix == ".csv":
-        reading.rows.update(tables.found_rows(place))
-    jobs: dict[str, list[FioJob]] = {}
-    for job in _jobs(reading):
-        jobs.setdefault(job.drive or _NAMELESS, []).append(job)
-    names = {name for name, rows in reading.rows.items() if not all(isinstance(row, Datasheet) for row in rows)}
-    for name, own in jobs.items():
-        # Of several drives only the one that is asked for is looked at; the others are named at most.
-        is_asked = name == drive or (drive is None and names | jobs.keys() == {name})
-        reading.rows.setdefault(name, []).extend(_rows(reading, own) if is_asked else [Probes()])
-    measured = tables.gathered(place, reading.rows, drive)
-    told = measured.probes.told
-    if measured.datasheet is None and told.get("model"):
-        measured = replace(measured, datasheet=_datasheet(told))
+    table, unasked = _read(place, note, skip_bad=skip_bad)
+    if not table.drives:
+        why = unasked or [
+            "`flashtwin fit jobs` prints the experiments to run. A CSV file needs the columns of one of these: "
+            f"{tidy.COLUMNS}"
+        ]
+        raise DriveError(f"{place}: no measurements; {'; '.join(why)}")
+    for text in unasked:
+        note(f"left out: {text}")
+    measured = table.measurements(place, drive, note, skip_bad=skip_bad)
+    if place.is_dir() or place.suffix != ".csv":
+        measured = _described(measured, (place if place.is_dir() else place.parent) / names.DRIVE_IDENTITY)
     for gap in gaps(measured):
         note(gap)
     return measured
 
 
+def drives(place: Path) -> list[str]:
+    """Names of the drives in a folder whose open loop was measured."""
+    table, _ = _read(place, lambda _: None, skip_bad=True)
+    has_rates = {one[:2] for one in table.figures if one.experiment == "open_loop"}
+    return [name for name, own in table.drives.items() if own & has_rates]
+
+
 def gaps(measured: Measurements) -> Iterator[str]:
     """Figures that the measurements do not determine for want of an experiment, and which one would."""
-    counted = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
-    fills = {row.fill_gib for row in counted}
-    if measured.overwritten and not any(row.amplification is not None for row in measured.overwritten):
+    counted = [row for row in measured.overwritten if row.amplification is not None]
+    fills = {row.fill_gib for row in counted if row.pattern.kind == "uniform"}
+    if measured.overwritten and not counted:
         yield (
             "no run of writes has counters of the medium's bytes: spare space and write amplification are not "
             "determined; if the drive knows `nvme ocp smart-add-log`, run the jobs again with it installed"
@@ -127,271 +86,175 @@ def gaps(measured: Measurements) -> Iterator[str]:
         )
 
 
-def _jobs(reading: _Folder) -> list[FioJob]:
-    if reading.folder.is_dir():
-        files = sorted(reading.folder.glob("*.json"))
-    else:
-        files = [reading.folder] if reading.folder.suffix != ".csv" else []
-    found: list[FioJob] = []
-    for file in files:
-        if file.name == IDENTITY or file.name.endswith((f".{counters.SMART}.json", f".{counters.OCP}.json")):
-            continue
-        found += reading.tried(fio.read_jobs, file)
-    return found
-
-
-def _rows(reading: _Folder, jobs: Sequence[FioJob]) -> list[object]:
-    """The rows of one drive: experiments of one job each, and those of several parts."""
-    probes: list[object] = []
-    rows: list[object] = []
-    runs: dict[tuple[str, ...], list[FioJob]] = {}
-    for job in jobs:
-        if job.experiment in _SEVERAL:
-            runs.setdefault(_SEVERAL[job.experiment](job), []).append(job)
-        elif job.experiment in _SINGLE:
-            probes += reading.tried(_of_one, job)
-        else:
-            reading.note(f"{job.place}: there is no experiment '{job.experiment}'; it is left out")
-    for parts in runs.values():
-        for row in reading.tried(_of_run, parts):
-            (probes if isinstance(row, SequentialFill | WritesAfterDiscard) else rows).append(row)
-    return [*rows, _probes(probes, _identity(reading.folder))]
-
-
-def _probes(rows: Sequence[object], told: Mapping[str, str]) -> Probes:
-    kinds: dict[str, type] = {
-        "alone": SingleRequests, "depths": Depth, "sizes": SizedReads, "spikes": Spikes, "fills": SequentialFill,
-        "mixed": MixedLoad, "paused": WritesAfterPause, "discarded": WritesAfterDiscard, "duplicates": Duplicates,
-    }  # fmt: skip
-    found = {name: tuple(row for row in rows if isinstance(row, kind)) for name, kind in kinds.items()}
-    capacity = float(told["capacity"]) if told.get("capacity") else None
-    whole = replace(Probes(**found), capacity_bytes=capacity, told=told)  # type: ignore[arg-type]
-    return replace(
-        whole,
-        depths=tuple(sorted(whole.depths, key=lambda row: row.depth)),
-        sizes=tuple(sorted(whole.sizes, key=lambda row: row.size_bytes)),
-    )
-
-
-def _identity(folder: Path) -> dict[str, str]:
-    """Model and capacity as the drive says them; nothing where it was not asked."""
-    file = (folder if folder.is_dir() else folder.parent) / IDENTITY
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(value, Mapping):
-        return {}
-    capacity = value.get("tnvmcap")
-    known = isinstance(capacity, int | float) and not isinstance(capacity, bool) and 0 < capacity < float(1 << 60)
-    return {
-        "model": " ".join(str(value.get("mn") or "").split()),
-        **({"capacity": str(int(capacity))} if known else {}),  # type: ignore[arg-type]
-    }
-
-
-def _datasheet(told: Mapping[str, str]) -> Datasheet:
-    capacity = told.get("capacity")
-    return Datasheet(told["model"], None if capacity is None else float(capacity) / 1e9, None)
-
-
-# Experiments of one job.
-
-
-def _alone(kind: str) -> Callable[[FioJob], SingleRequests]:
-    return lambda job: SingleRequests(kind, job.served(kind).times)
-
-
-def _depth(job: FioJob) -> Depth:
-    served = job.served("read")
-    return Depth(max(int(job.number("depth")), 1), served.per_s, served.times.times_us)
-
-
-def _sized(job: FioJob) -> SizedReads:
-    served = job.served("read")
-    # The slowest responses come from the host; the mean of a thousand reads would be moved by one of them.
-    return SizedReads(int(job.number("size")), served.times.trimmed(0.99).mean_us, served.times.times_us)
-
-
-def _spikes(job: FioJob) -> Spikes:
-    log = fio.read_log(job, "lat")
-    if log is None:
+def _read(place: Path, note: Notify, *, skip_bad: bool) -> tuple[LongTable, list[str]]:
+    """All figures, and why files that nobody asked for are left out."""
+    if not place.exists():
         raise DriveError(
-            f"{job.place}: its log of latencies is missing, which tells the buffer's size; run it again in the folder "
-            "of the results, or delete the file to fit without it"
+            f"{place}: there is no such file or folder; `flashtwin fit jobs` prints a script that makes it"
         )
-    writes = int(log.is_write.sum())
-    reads = log.value[~log.is_write]
-    if not reads.size or not writes:
-        raise DriveError(f"{job.place}: its log has no reads or no writes; run it again with its own job file")
-    slow = checks.spikes(reads)
-    at_write = np.cumsum(log.is_write)[~log.is_write][slow]
-    return Spikes(
-        writes, float(slow.mean()), float(np.median(reads[slow])) / 1e3 if slow.any() else 0.0,
-        checks.period(at_write, writes),
-    )  # fmt: skip
+    table, unasked = LongTable(), list[str]()
+
+    def refuse(drive: str | None, error: DriveError) -> None:
+        unasked.append(str(error)) if drive is None else table.refuse(drive, error)
+
+    runs: dict[tuple[str, ...], list[FioJob]] = {}
+    for file in sorted(place.iterdir()) if place.is_dir() else [place]:
+        try:
+            if file.suffix == ".csv":
+                tidy.read(file, table)
+            elif file.suffix in (".json", ".txt") or file == place:
+                for job in _jobs(file, refuse):
+                    runs.setdefault(_run(job), []).append(job)
+        except DriveError as error:
+            # Text beside the results may be anything.
+            if not skip_bad and file.suffix != ".txt":
+                raise
+            note(f"left out: {error}")
+    for jobs in runs.values():
+        _add(table, jobs, refuse)
+    return table, unasked
 
 
-def _mixed(job: FioJob) -> MixedLoad:
-    return MixedLoad(job.number("reads"), *_rates(job), *_times(job))
-
-
-def _rates(job: FioJob) -> tuple[float, float]:
-    return job.read.per_s if job.read else 0.0, job.write.per_s if job.write else 0.0
-
-
-def _times(job: FioJob) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    return job.read.times.times_us if job.read else {}, job.write.times.times_us if job.write else {}
-
-
-def _paused(job: FioJob) -> WritesAfterPause:
-    log = fio.read_log(job, "bw")
-    served = job.served("write")
-    if log is None:
-        raise DriveError(f"{job.place}: its log of bandwidth is missing; run it again in the folder of the results")
-    fio.check_log_is_whole(job, log, served)
-    per_s = log.value / 4.0
-    first = per_s[log.time_ms <= _FIRST_S * 1e3]
-    last = per_s[log.time_ms > log.time_ms.max() / 2]
-    return WritesAfterPause(job.number("pause"), float((first if first.size else per_s).mean()), float(last.mean()))
-
-
-def _duplicates(job: FioJob) -> Duplicates:
-    served = job.served("write")
-    return Duplicates(job.number("duplicates"), served.per_s, served.times.times_us)
-
-
-_SINGLE: Mapping[str, Callable[[FioJob], object]] = {
-    "read-alone": _alone("read"), "write-alone": _alone("write"), "read-depth": _depth, "read-size": _sized,
-    "spikes": _spikes, "mixed": _mixed, "paused": _paused, "duplicates": _duplicates,
-}  # fmt: skip
-
-
-def _of_one(job: FioJob) -> list[object]:
-    return [_SINGLE[job.experiment](job)]
-
-
-# Experiments of several jobs.
+def _jobs(file: Path, refuse: fio.Refuse) -> list[FioJob]:
+    if file.name == names.DRIVE_IDENTITY or counters.is_counter_file(file):
+        return []
+    jobs = fio.read_jobs(file, refuse)
+    if not jobs and (found := counters.recognized(file)):
+        told = ", ".join(f"{count:,} bytes of the {kind}" for kind, count in found.items())
+        refuse(None, DriveError(
+            f"{file}: counters ({told}) of no job; name them JOB.before.{counters.SMART}.txt and so on, as the script "
+            "of `flashtwin fit jobs` does"
+        ))  # fmt: skip
+    return jobs
 
 
 def _run(job: FioJob) -> tuple[str, ...]:
-    """Jobs of one run: parts of the same series at the same fill."""
-    return job.experiment, job.tags.get("series", ""), job.tags.get("fill", "")
+    """Equal for the jobs of one experiment: parts of a run of writes, threads of an open loop."""
+    if "part" not in job.tags and job.experiment != "open-loop":
+        return str(job.file), job.name, str(job.tags)
+    return job.drive, *(job.tags.get(tag, "") for tag in ("experiment", "series", "fill", "offered"))
 
 
-#: The columns that identify the jobs of one run.
-_SEVERAL: Mapping[str, Callable[[FioJob], tuple[str, ...]]] = {
-    "open-loop": lambda job: (job.experiment, job.tags.get("offered", ""), job.tags.get("fill", "")),
-    **dict.fromkeys(("sequential", "uniform", "zipf", "zones", "discarded"), _run),
-}
+def _add(table: LongTable, jobs: Sequence[FioJob], refuse: fio.Refuse) -> None:
+    first = jobs[0]
+    if first.experiment not in EXPERIMENTS:
+        refuse(None, DriveError(f"{first.place}: there is no experiment '{first.experiment}'"))
+        return
+    try:
+        table.add(first.drive, *EXPERIMENTS[first.experiment](jobs), first.place)
+    except DriveError as error:
+        # Of a drive that is none that the model can be, nothing else counts, whoever asked for the job.
+        is_asked = first.is_tagged or isinstance(error, FatalDriveError)
+        refuse(first.drive if is_asked else None, error)
 
 
-def _of_run(jobs: Sequence[FioJob]) -> list[object]:
-    experiment = jobs[0].experiment
-    if experiment == "open-loop":
-        return [_open_loop(jobs)]
-    if experiment == "sequential":
-        return _sequential(jobs[0])
-    return _overwriting(jobs)
+def _described(measured: Measurements, file: Path) -> Measurements:
+    """With model and capacity as the drive says them (`nvme id-ctrl -o json`), where it was asked."""
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return measured
+    if not isinstance(told, Mapping):
+        return measured
+    size, model = told.get("tnvmcap"), " ".join(str(told.get("mn") or "").split())
+    is_known = isinstance(size, int | float) and not isinstance(size, bool) and 0 < size < float(1 << 60)
+    capacity = float(int(size)) if is_known else None  # type: ignore[arg-type]
+    sheet = Datasheet(model, None if capacity is None else capacity / 1e9, None) if model else None
+    return replace(measured, capacity_bytes=capacity, datasheet=measured.datasheet or sheet)
 
 
-def _open_loop(jobs: Sequence[FioJob]) -> OpenLoop:
+# Experiments. Each is made of the jobs that `_run` puts together.
+
+
+def _alone(jobs: Sequence[FioJob]) -> _Figures:
+    kind = jobs[0].experiment.removesuffix("-alone")
+    return "alone", {"kind": kind}, {"times": jobs[0].served(kind, needs_bins=True).times}
+
+
+def _depth(jobs: Sequence[FioJob]) -> _Figures:
+    served, depth = jobs[0].served("read"), max(int(jobs[0].number("depth")), 1)
+    return "depths", {"depth": depth}, {"per_s": served.per_s, **_percentiles("read_us", served)}
+
+
+def _sized(jobs: Sequence[FioJob]) -> _Figures:
+    # The slowest responses come from the host; the mean of a thousand reads would be moved by one of them.
+    mean_us = jobs[0].served("read", needs_bins=True).times.trimmed(0.99).mean_us
+    return "sizes", {"size_bytes": int(jobs[0].number("size"))}, {"mean_us": mean_us}
+
+
+def _percentiles(name: str, served: Served | None) -> dict[str, float]:
+    """Response times as metrics, e.g. `read_us_50p`."""
+    return {f"{name}_{share}": time for share, time in served.times.times_us.items()} if served else {}
+
+
+def _open_loop(jobs: Sequence[FioJob]) -> _Figures:
     by_name = {job.name: job for job in jobs}
-    fixed = by_name.get("fixed")
+    fixed, bulk = by_name.get("fixed"), by_name.get("bulk")
     if fixed is None or fixed.read is None or fixed.write is None:
         raise DriveError(
             f"{jobs[0].file}: the open loop has no job 'fixed' that reads and writes; its response times are the "
             "figures. Use the job file of `flashtwin fit jobs`"
         )
-    bulk = by_name.get("bulk")
-    rates = [_rates(job) for job in by_name.values()]
-    reads, writes = sum(rate for rate, _ in rates), sum(rate for _, rate in rates)
+    reads = sum(job.read.per_s for job in by_name.values() if job.read)
+    writes = sum(job.write.per_s for job in by_name.values() if job.write)
     # fio issues less than asked for where its host is short of time. Only at full depth it is the drive that holds it.
-    full = max(job.share_deep for job in by_name.values()) >= _SATURATED
-    offered = jobs[0].number("offered")
-    if not full:
-        offered = reads + writes
-    if offered <= 0:
+    is_full = max(job.share_deep for job in by_name.values()) >= _SATURATED
+    offered = fixed.number("offered") if is_full else reads + writes
+    if offered <= 0 or fixed.number("offered") <= 0:
         raise DriveError(f"{fixed.place}: offered=0; the script computes it from the saturated rate")
-    return OpenLoop(
-        fixed.number("fill") / _GIB, offered, reads, writes, fixed.read.times.times_us, fixed.write.times.times_us,
-        bulk.write.times.times_us if bulk is not None and bulk.write is not None else {},
-    )  # fmt: skip
+    times = {
+        **_percentiles("read_us", fixed.read), **_percentiles("write_us", fixed.write),
+        **_percentiles("bulk_write_us", bulk.write if bulk else None),
+    }  # fmt: skip
+    load = {"fill_gib": fixed.number("fill") / _GIB, "offered_per_s": offered}
+    return "open_loop", load, {"reads_per_s": reads, "writes_per_s": writes, **times}
 
 
-def _sequential(job: FioJob) -> list[object]:
-    served = job.served("write")
-    fill = _fill_gib(job)
-    series = job.tags.get("series", "")
-    row = OverwriteRun(
-        fill, Pattern("sequential"), series, served.bytes / (fill * _GIB), _amplification([job]),
-        served.bytes_per_s / _PAGE_BYTES,
-    )  # fmt: skip
-    log = fio.read_log(job, "bw")
-    if log is None:
-        return [row]
-    fio.check_log_is_whole(job, log, served)
-    rates = checks.hundredths(log.value, log.time_ms)
-    drop = checks.slc_cache(rates)
-    if drop is not None:
-        raise SlcCacheError(
-            f"{job.place}: the rate drops once, from {drop.before * 1.024e-3:,.0f} to {drop.after * 1.024e-3:,.0f} "
-            f"MB/s, when {drop.at_share:.0%} of the drive is written: an SLC cache, which the twin does not have, so "
-            "no fit would hold. Measure a drive without one, as most for data centres are, or one whose cache is "
-            "turned off"
-        )
-    return [row, SequentialFill(fill, served.bytes_per_s / 1e6, tuple(float(rate) * 1.024e-3 for rate in rates))]
-
-
-class SlcCacheError(DriveError):
-    """The drive has a cache that the twin does not have: no experiment of it can be used."""
-
-
-def _fill_gib(job: FioJob) -> float:
-    fill = job.number("fill")
-    if fill <= 0:
-        raise DriveError(f"{job.place}: fill=0; the script sets FILL to the bytes in use")
-    return fill / _GIB
-
-
-def _overwriting(jobs: Sequence[FioJob]) -> list[object]:
-    """A run of random writes in parts: write amplification and rate of the last quarter."""
+def _written(jobs: Sequence[FioJob]) -> _Figures:
+    """A run of writes in parts: write amplification and rate of the last quarter."""
     parts = sorted(jobs, key=lambda job: job.number("part"))
-    first = parts[0]
-    of = int(first.number("of"))
+    first, pattern = parts[0], _pattern(parts[0])
+    of, fill = int(first.number("of")), first.number("fill") / _GIB
+    if fill <= 0:
+        raise DriveError(f"{first.place}: fill=0; the script sets FILL to the bytes in use")
     have = [int(job.number("part")) for job in parts]
-    name = f"{first.file}: {first.experiment} at {_fill_gib(first):,.1f} GiB"
+    name = f"{first.file}: {first.experiment} at {fill:,.1f} GiB"
     if have != list(range(1, of + 1)):
         missing = sorted(set(range(1, min(of, 1000) + 1)) - set(have))
         which = f"{', '.join(map(str, missing))} of {of} are missing" if missing else "are there twice"
         raise DriveError(f"{name}: parts {which}; run the script again, it goes on where it stopped")
     writes = [job.served("write") for job in parts]
-    if reason := checks.unsteady([one.per_s for one in writes]):
+    overwrites = sum(one.bytes for one in writes) / (fill * _GIB)
+    reason = checks.unsteady([one.per_s for one in writes])
+    if pattern.kind == "sequential":
+        _expect_no_cache(first, writes[0])
+    elif not first.is_tagged and overwrites < _STEADY_OVERWRITES:
+        reason = f"its addresses were written {overwrites:.2g} times over, and {_STEADY_OVERWRITES:g} are needed"
+    if reason:
         raise DriveError(
             f"{name}: the drive was not in its steady state: {reason}; write more often over it "
             "(`flashtwin fit jobs --overwrites 8`), and let nothing else use it"
         )
     last = max(of // 4, 1)
-    fill = _fill_gib(first)
-    amplification = _amplification(parts[-last:])
-    per_s = _rate(writes[-last:])
-    if first.experiment == "discarded":
-        return [WritesAfterDiscard(fill, amplification, per_s)]
-    overwrites = sum(one.bytes for one in writes) / (fill * _GIB)
-    series, pattern = first.tags.get("series", ""), _pattern(first)
-    times = Histogram.merged(one.times for one in writes[-last:]).times_us
-    return [
-        OverwriteRun(fill, pattern, series, overwrites, amplification, per_s),
-        SteadyWrites(series, pattern, per_s, times),
-    ]
+    seconds = sum(one.requests / one.per_s for one in writes[-last:] if one.per_s > 0)
+    per_s = sum(one.bytes for one in writes[-last:]) / _PAGE_BYTES / seconds if seconds > 0 else 0.0
+    return (
+        "overwritten",
+        {"fill_gib": fill, "pattern": pattern, "series": first.tags.get("series", ""), "overwrites": overwrites},
+        {"amplification": _amplification(parts[-last:]), "writes_per_s": per_s},
+    )
 
 
-def _rate(writes: Sequence[Served]) -> float:
-    """Of parts of equal size: all requests by all the time."""
-    seconds = sum(one.requests / one.per_s for one in writes if one.per_s > 0)
-    if seconds <= 0:
-        raise DriveError("a part of random writes took no time; run it again with its own job file")
-    return sum(one.requests for one in writes) / seconds
+def _expect_no_cache(job: FioJob, served: Served) -> None:
+    rates = fio.rate_log(job, served)
+    drop = None if rates is None else checks.slc_cache(checks.hundredths(*rates))
+    if drop is not None:
+        raise FatalDriveError(
+            f"{job.place}: the rate drops once, from {drop.before * 1.024e-3:,.0f} to {drop.after * 1.024e-3:,.0f} "
+            f"MB/s, when {drop.at_share:.0%} of the drive is written: an SLC cache, which the twin does not have, so "
+            "no fit would hold. Measure a drive without one, as most for data centres are, or one whose cache is "
+            "turned off"
+        )
 
 
 def _pattern(job: FioJob) -> Pattern:
@@ -403,43 +266,34 @@ def _pattern(job: FioJob) -> Pattern:
         if not (0 < share < 1 and 0 < writes < 1):
             raise DriveError(f"{job.place}: hot={share:.0%} of the addresses and writes={writes:.0%} are no shares")
         return Pattern("zones", zones=((share, writes), (1 - share, 1 - writes)))
-    return Pattern("uniform")
+    return Pattern(job.experiment)
 
 
 def _amplification(jobs: Sequence[FioJob]) -> float | None:
     """Bytes of the medium by bytes of the host; None where the medium's are not counted."""
-    counted = [_written(job) for job in jobs]
-    medium = [one.medium_bytes for one in counted]
-    if any(one is None for one in medium):
-        return None
-    host = sum(job.served("write").bytes for job in jobs)
-    total = sum(one for one in medium if one is not None)
-    if host <= 0 or total <= 0:
+    host, medium = 0, 0
+    for job in jobs:
+        stem, by_fio = job.file.name.removesuffix(".json"), job.served("write").bytes
+        by_host, by_medium = (counters.written(job.file.parent, stem, kind) for kind in (counters.SMART, counters.OCP))
+        # Counters of data units are cut to thousands of sectors, and the end of a job waits in RAM.
+        slack = max(_FOREIGN * by_fio, 16 * counters.DATA_UNIT_BYTES)
+        if by_host is not None and abs(by_host - by_fio) > slack:
+            raise DriveError(
+                f"{job.place}: the drive counts {by_host:,} bytes of the host and fio {by_fio:,}; does something else "
+                "write to the drive, or is the file of another run? Run the job again"
+            )
+        if by_medium is None:
+            return None
+        host, medium = host + by_fio, medium + by_medium
+    if host <= 0 or medium <= 0:
         raise DriveError(
             f"{jobs[-1].place}: the medium's counter did not move; some drives count only every few minutes. Write "
             "more a part (`flashtwin fit jobs --overwrites 8`), or delete its .ocp files to fit without them"
         )
-    found = total / host
-    if not 0.05 < found < 1000 or not math.isfinite(found):
-        raise DriveError(
-            f"{jobs[-1].place}: the medium took {found:.3g} times the host's bytes, which no drive does; is the "
-            "counter in another unit than bytes? Write the files with `nvme ocp smart-add-log DEVICE -o json`"
-        )
-    return found
+    return medium / host
 
 
-def _written(job: FioJob) -> BytesWritten:
-    stem = job.file.name.removesuffix(".json")
-    folder = job.file.parent
-    before, after = (counters.read_counters(folder, stem, moment) for moment in ("before", "after"))
-    found = counters.written(before, after, job.place)
-    by_fio = job.served("write").bytes
-    if found.host_bytes is not None:
-        # Counters of data units are cut to thousands of sectors, and the end of a job waits in RAM.
-        slack = max(_FOREIGN * by_fio, 16 * counters.DATA_UNIT_BYTES)
-        if abs(found.host_bytes - by_fio) > slack:
-            raise DriveError(
-                f"{job.place}: the drive counts {found.host_bytes:,} bytes of the host and fio {by_fio:,}; does "
-                "something else write to the drive, or is the file of another run? Run the job again"
-            )
-    return found
+EXPERIMENTS: Mapping[str, Callable[[Sequence[FioJob]], _Figures]] = {
+    "read-alone": _alone, "write-alone": _alone, "read-depth": _depth, "read-size": _sized, "open-loop": _open_loop,
+    **dict.fromkeys(("sequential", "uniform", "zipf", "zones"), _written),
+}  # fmt: skip

@@ -10,8 +10,7 @@ import statistics
 from dataclasses import replace
 
 from flashtwin.drives.estimates import Estimate, Estimates
-from flashtwin.drives.pairing import pairs
-from flashtwin.drives.tables import Measurements, OpenLoop
+from flashtwin.drives.tables import Measurements, OpenLoop, pairs
 
 #: Uniform writes a second, as fast as they can, that no read meets.
 ALONE = "writes_alone_per_s"

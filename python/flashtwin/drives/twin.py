@@ -15,8 +15,7 @@ import pyarrow.compute
 from flashtwin.drives.drive import MAPPING_BYTES
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.history import begin_collection
-from flashtwin.drives.probes import Depth
-from flashtwin.drives.tables import PERCENTILES, OpenLoop, Times
+from flashtwin.drives.tables import PERCENTILES, Depth, OpenLoop, Times
 from flashtwin.errors import DriveError
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import compare

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from flashtwin.drives import history, measuring
-from flashtwin.drives.pairing import pairs
-from flashtwin.drives.tables import Measurements
+from flashtwin.drives.tables import Measurements, pairs
 from flashtwin.errors import DriveError
 from flashtwin.replays.presets import System
 
