@@ -16,6 +16,8 @@ use flashtwin_live::{Drive, Export, Writing};
 const SIZE: u64 = 64 << 20;
 const CLIENTS: usize = 64;
 const LARGE: u32 = 32 << 20;
+/// Working off what the clients left takes minutes; a busy machine is not that slow.
+const SOON: Duration = Duration::from_secs(10);
 
 /// A drive of which every second page holds something that no other does.
 fn drive(folder: &Folder) -> Arc<Drive> {
@@ -104,9 +106,9 @@ fn leaving_clients_delay_no_others_and_memory_is_bounded() {
             (reader.join(), is_let_in.then_some(let_in), ended)
         });
         let longest = longest.unwrap();
-        let is_short = |time: Duration| time < Duration::from_secs(1);
+        let is_short = |time: Duration| time < SOON;
         assert!(let_in.is_some_and(is_short) && is_short(ended), "{what}: {let_in:?}, {ended:?}");
-        assert!(longest < Duration::from_secs(1), "{what}: {longest:?}");
+        assert!(longest < SOON, "{what}: {longest:?}");
         assert!(most < promised, "{what}: {most} bytes, {promised} are promised");
     }
 }

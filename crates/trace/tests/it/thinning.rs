@@ -89,6 +89,24 @@ fn what_stays_of_a_page_stays_whole() {
     assert!(samples > 1300 && cut > 100, "{samples} {cut}");
 }
 
+/// The same pages of each volume would be a sample of what volumes have in common, such as their superblocks.
+#[test]
+fn each_volume_is_sampled_by_itself() {
+    let mut builder = TraceBuilder::new("two");
+    for (time_ns, page) in (0..400).enumerate() {
+        let (volume, offset_bytes) = (page as u32 % 2, page / 2 * 4096);
+        let request =
+            Request { time_ns: time_ns as i64, volume, op: Op::Read, offset_bytes, length_bytes: 4096 };
+        builder.push(request, &[]);
+    }
+    let sample = builder.build().unwrap().sample(0.5, 1, SampleBy::Address).unwrap();
+    let pages = |of: u32| -> BTreeSet<u64> {
+        (0..sample.len()).filter(|&at| sample.volume[at] == of).map(|at| sample.offset_bytes[at]).collect()
+    };
+    // Of 200 pages half stay in each volume, and half of those in both.
+    assert!((30..70).contains(&pages(0).intersection(&pages(1)).count()));
+}
+
 #[test]
 fn what_stays_of_a_content_stays_whole() {
     let mut samples = 0;
