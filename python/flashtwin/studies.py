@@ -16,7 +16,6 @@ from flashtwin.causes.figures import goal as named_goal
 from flashtwin.causes.figures import usual_goal
 from flashtwin.causes.replaying import KeptFigures, base_figures
 from flashtwin.characterization.measuring import Characterization, measure, options
-from flashtwin.errors import ReportError
 from flashtwin.progress import Notify, Progress
 from flashtwin.replays.folders import SYSTEMS, replay_into, without_contents
 from flashtwin.replays.presets import System, Systems
@@ -48,7 +47,8 @@ class Study:
     """
 
     path: Path
-    report: Path
+    #: The page; None if it was left out.
+    report: Path | None
     findings: list[str]
     #: The bottleneck of each system, as `Explanation.data`; of those that cannot be explained, none.
     limits: list[Mapping[str, Any]] = field(default_factory=list)
@@ -58,16 +58,14 @@ class Study:
         """Reads the folder of a finished study.
 
         Raises:
-            ReportError: there is no study in the folder, or one without its report.
+            ReportError: there is no study in the folder.
         """
         from flashtwin import report
 
         found = load(path)
         page = found.folder / names.REPORT
-        if not page.is_file():
-            raise ReportError(f"{found.folder}: its report is not there; `flashtwin report {found.folder}` makes it")
         told = [finding.text for finding in report.findings(found.folder)]
-        return cls(found.folder, page, told, list(found.explained.values()))
+        return cls(found.folder, page if page.is_file() else None, told, list(found.explained.values()))
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -85,7 +83,8 @@ class Study:
         chosen = f"<p>{html.escape(self.choice.text)}</p>" if self.choice is not None else ""
         told = "".join(f"<li>{html.escape(text)}</li>" for text in self.findings)
         page = html.escape(str(self.report))
-        return f'{chosen}<p><a href="{page}">{page}</a></p><ul>{told}</ul>{self.comparison._repr_html_()}'
+        link = f'<p><a href="{page}">{page}</a></p>' if self.report is not None else ""
+        return f"{chosen}{link}<ul>{told}</ul>{self.comparison._repr_html_()}"
 
 
 @checked
@@ -104,6 +103,7 @@ def study(
     effort: int | None = EFFORT,
     goal: str | None = None,
     device: str | None = None,
+    report: bool = True,
     **sets: Value,
 ) -> Study:
     """Characterizes a trace, replays it on every system, finds the best choice and the bottlenecks.
@@ -130,6 +130,7 @@ def study(
         goal: the figure to shorten, as in `explain`.
         device: another drive, by name or TOML file, on which candidates are shown, too; a drive of today where none is
             named.
+        report: whether to draw the page, which takes seconds; `flashtwin.report.build` draws it later.
         **sets: the same as keywords.
 
     >>> import flashtwin as ft
@@ -143,7 +144,9 @@ def study(
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     with folder.prepared(out) as path:
         opened = as_replayable(trace, progress)
-        asked = StudyQuestions(effort, goal, device, fill, systems is SYSTEMS, equal_ground, per_request, threads)
+        asked = StudyQuestions(
+            effort, goal, device, fill, systems is SYSTEMS, equal_ground, per_request, threads, report
+        )
         return run(path, opened, chosen, asked, progress, notify)[0]
 
 
@@ -160,6 +163,7 @@ class StudyQuestions:
     equal_ground: bool
     per_request: bool
     threads: int
+    report: bool
 
 
 def run(
@@ -182,9 +186,11 @@ def run(
     )  # fmt: skip
     limits = _explain(path, trace, systems, asked, progress, notify)
     _characterize(path, trace, next(iter(systems.values())).period_s, progress)
-    if progress:
+    if progress and asked.report:
         progress("report", 0, 0)
-    page = report.build(path)
+    page = report.build(path) if asked.report else None
+    if page is None:
+        folder.without_report(path)
     return Study(path, page, [finding.text for finding in report.findings(path)], limits), systems
 
 

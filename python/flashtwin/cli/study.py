@@ -12,6 +12,7 @@ from flashtwin.cli._options import (
     Json,
     PerRequest,
     ReplayOptions,
+    Report,
     Stream,
     Systems,
     TracePath,
@@ -55,6 +56,7 @@ def study(
     goal: Goal | None = None,
     effort: Effort | None = EFFORT,
     device: Devices | None = None,
+    report: Report = True,
     out: Path | None = None,
     json: Json = False,
 ) -> None:
@@ -78,8 +80,9 @@ def study(
     with folder.prepared(out or Path(f"{source.stem}-study")) as place, Bars() as bars:
         trace = source.to_replay(stream=stream, progress=bars.job, notify=say)
         asked = StudyQuestions(
-            effort, goal, other, running.fill, is_default("systems"), equal_ground, per_request, running.threads
-        )
+            effort, goal, other, running.fill, is_default("systems"), equal_ground, per_request, running.threads,
+            report,
+        )  # fmt: skip
         done, replayed = run(place, trace, chosen, asked, bars.job, say)
     unequal = ground.ground({name: system.config for name, system in replayed.items()})
-    show_report(done.report, done.findings, unequal, done.limits, done.choice, as_json=json)
+    show_report(done.path, done.report, done.findings, unequal, done.limits, done.choice, as_json=json)

@@ -231,11 +231,14 @@ class Sweep(Tabular):
         there = [name for name in dict.fromkeys(columns) if name in self._table.column_names]
         return f"<p>{html.escape(repr(self))}</p>{shown(self._table.select(there))}"
 
-    def write(self) -> None:
-        """Writes the table and the page into the folder."""
+    def write(self, *, page: bool = True) -> None:
+        """Writes the table and, if asked for, the page into the folder."""
+        self.write_table()
+        if not page:
+            folder.without_report(self.path)
+            return
         from flashtwin import report
 
-        self.write_table()
         report.build(self.path)
 
     def write_table(self) -> None:
@@ -248,11 +251,11 @@ class Sweep(Tabular):
         return self.path / names.REPORT
 
 
-def finish(out: Path, *, alone: bool, notify: Notify | None = None) -> Sweep:
+def finish(out: Path, *, alone: bool, page: bool = True, notify: Notify | None = None) -> Sweep:
     """Writes table and page. One shard of several leaves them to the last, which finds the sweep complete."""
     found = Sweep.read(out)
     if alone or found.complete:
-        found.write()
+        found.write(page=page)
         if notify:
             for effect in found.effects:
                 notify(effect.line)
