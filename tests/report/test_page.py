@@ -154,6 +154,18 @@ def test_saved_charts_are_fit_for_a_paper(ending: str, inches: float, three: Pat
         assert min(sizes) >= 6
 
 
+@pytest.mark.parametrize("ending", ["pdf", "eps", "svg"])
+def test_a_chart_saved_by_hand_is_fit_for_a_paper(ending: str, four: Path, tmp_path: Path) -> None:
+    """Matplotlib's own default is Type 3 and the time of day."""
+    files = [tmp_path / f"{number}.{ending}" for number in (1, 2)]
+    for file in files:
+        report.chart("response", four).savefig(file)
+    document = streams(files[0].read_bytes())
+    assert not re.search(rb"/Type3|/FontType 3\b", document)
+    assert {"pdf": b"/FontFile2", "eps": b"/FontType 42", "svg": b"<svg"}[ending] in document
+    assert ending == "eps" or files[0].read_bytes() == files[1].read_bytes()
+
+
 def test_same_bytes_elsewhere(three: Path, unlike: Path, tmp_path: Path) -> None:
     """Another process, another style, another time zone."""
     (tmp_path / "matplotlibrc").write_text("axes.facecolor: pink\nfont.size: 20\nsvg.hashsalt: other\n")

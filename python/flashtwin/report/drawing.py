@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import matplotlib.style
@@ -34,6 +35,10 @@ _NOTEBOOK_DPI = 120
 #: Charts give their heights for a page of this width, on which letters are of 9 points; here they are of 7.
 _DESIGN_WIDTH_IN, _HEIGHT_SCALE = 9.6, 0.77
 
+#: Fonts of saved figures are TrueType, because publishers refuse Type 3; ids come from a fixed salt.
+_SAVED = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.hashsalt": "flashtwin"}
+#: By format, what keeps the time out of a file, so that equal figures give equal bytes.
+_TIMELESS = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
 _RC = {
     "axes.axisbelow": True,
     "axes.edgecolor": MUTED,
@@ -59,10 +64,9 @@ _RC = {
     "lines.linewidth": 1.7,
     "lines.solid_capstyle": "round",
     "path.simplify": True,
-    "pdf.fonttype": 42,
     "savefig.facecolor": SURFACE,
     "svg.fonttype": "none",
-    "svg.hashsalt": "flashtwin",
+    **_SAVED,
     "text.color": INK,
     "text.parse_math": False,
     "xtick.color": MUTED,
@@ -98,6 +102,12 @@ def styled(*, embedded: bool = True) -> Iterator[None]:
 class Sheet(Figure):
     """A figure whose panels stand one below the other where the medium is narrow; a notebook shows it as a picture."""
 
+    def savefig(self, fname: Any, **how: Any) -> None:
+        """As Matplotlib's, whatever the user's matplotlibrc has for fonts and salt."""
+        kind = str(how.get("format") or Path(str(fname)).suffix.lstrip("."))
+        with matplotlib.style.context(_SAVED):
+            super().savefig(fname, **{"metadata": _TIMELESS.get(kind), **how})
+
     def _repr_png_(self) -> bytes:
         return self._picture("png")
 
@@ -107,10 +117,9 @@ class Sheet(Figure):
 
     def _picture(self, kind: str) -> bytes:
         out = io.BytesIO()
-        with matplotlib.style.context(["default", {"svg.hashsalt": "flashtwin"}]):
+        with matplotlib.style.context("default"):
             fitting.lay_out(self)
-            metadata = {"Software": None} if kind == "png" else {"Date": None}
-            self.savefig(out, format=kind, dpi=_NOTEBOOK_DPI, metadata=metadata)
+            self.savefig(out, format=kind, dpi=_NOTEBOOK_DPI)
         return out.getvalue()
 
     def subplots(self, nrows: int = 1, ncols: int = 1, **how: Any) -> Any:
