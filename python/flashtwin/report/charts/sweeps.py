@@ -95,41 +95,53 @@ def _scaled(one: Figure, rows: Iterable[Row], label: str = "") -> Axis:
 def trade(found: SavedSweep) -> Drawing:
     """Every point by two figures; those that no other one beats are joined."""
     wanted = across, up = found.trade
-    there = [trace for trace in found.traces if _of(found, trace, wanted)]
-    if not there:
+    whole = [row for row in found.done if all(number(row, one) is not None for one in wanted)]
+    if not whole:
         return nothing(f"No point has both figures, {across.label} and {up.label}.")
-    shown = [trace for trace in there if not any(_is_flat(found, trace, one) for one in wanted)][:TRACES_MAX]
-    if not shown:
-        flat = [one.label for one in wanted if all(_is_flat(found, trace, one) for trace in there)]
-        return nothing(
-            f"There is none: {units.names_plain(flat) or 'one figure or the other'} is the same at every point."
-        )
+    every = {condition: distinct(rows) for condition, rows in found.by_condition(whole).items()}
+    varied = {key: rows for key, rows in every.items() if not any(_is_flat(rows, one) for one in wanted)}
+    if not varied:
+        return nothing(_no_trade(found, every))
     panels, sees = [], []
-    for trace in shown:
-        rows = _of(found, trace, wanted)
-        best = figures.front([[one.cost(row[one.path]) for one in wanted] for row in rows])
+    if found.conditions:
+        sees.append(f"Points compete at equal {units.names(found.conditions)} only, because these are given.")
+    for condition, rows in list(varied.items())[:PANELS_MAX]:
+        best = figures.front(figures.costs(rows, wanted))
         marks = [*_cloud(found, rows), *_front(found, [rows[place] for place in best])]
         for bound in found.bounds:
             marks += [mark.axvline(bound.limit, **_LIMIT)] if bound.figure.path == across.path else []
             marks += [mark.axhline(bound.limit, **_LIMIT)] if bound.figure.path == up.path else []
-        title = trace if len(shown) > 1 else ""
+        where = _where(found, condition)
         x_axis = _scaled(across, rows, across.label)
-        panels.append(Panel(marks, title, x_axis, _scaled(up, rows, up.label), "both"))
-        sees.append(_sees_front(found, trace, rows, best))
+        panels.append(Panel(marks, where, x_axis, _scaled(up, rows, up.label), "both"))
+        sees.append(_sees_front(found, where, rows, best))
+    if len(varied) > len(panels):
+        sees.append(f"{len(panels)} of {len(varied)} conditions are drawn; the CSV has all.")
     rows_of = _rows(panels, 2)
-    height = 0.5 + len(rows_of) * (3.6 if len(shown) == 1 else 2.9)
+    height = 0.5 + len(rows_of) * (3.6 if len(panels) == 1 else 2.9)
     keys = [*_keys(found), line_key("not beaten", color=colours.INK, linewidth=0.9)]
     return Drawing(Frame(height, rows_of, keys), sees, data=_data(found, wanted))
 
 
-def _is_flat(found: SavedSweep, trace: str, one: Figure) -> bool:
-    return len({number(row, one) for row in _of(found, trace, (one,))}) == 1
+def _is_flat(rows: Sequence[Row], one: Figure) -> bool:
+    return len({number(row, one) for row in rows}) == 1
 
 
-def _of(found: SavedSweep, trace: str, wanted: Sequence[Figure]) -> list[Row]:
-    """The runs of a trace that have all of the figures; points of equal configuration are one."""
-    mine = [row for row in found.done if row["trace"] == trace]
-    return [row for row in distinct(mine) if all(number(row, one) is not None for one in wanted)]
+def _no_trade(found: SavedSweep, every: Mapping[tuple[Any, ...], Sequence[Row]]) -> str:
+    """Why no condition has two points that differ in both figures."""
+    if len(every) > 1 and all(len(rows) == 1 for rows in every.values()):
+        return f"There is none: each point has a trace or {units.names(found.conditions)} of its own."
+    flat = [one.label for one in found.trade if all(_is_flat(rows, one) for rows in every.values())]
+    where = "point" if len(every) == 1 else "point of a trace and condition"
+    return f"There is none: {units.names_plain(flat) or 'one figure or the other'} is the same at every {where}."
+
+
+def _where(found: SavedSweep, condition: tuple[Any, ...]) -> str:
+    """A condition in words: the trace, if there are several, and the values of its keys."""
+    trace, *values = condition
+    parts = [shorten(trace, 22)] if len(found.traces) > 1 else []
+    keys = (key.rpartition(".")[2].replace("_", " ") for key in found.conditions)
+    return ", ".join([*parts, *(f"{key} {plain(value)}" for key, value in zip(keys, values, strict=True))])
 
 
 def _cloud(found: SavedSweep, rows: Sequence[Row]) -> list[mark.Mark]:
@@ -162,14 +174,14 @@ def _front(found: SavedSweep, best: Sequence[Row]) -> list[mark.Mark]:
     return [mark.step(*zip(*points, strict=True), where=where, **look)] if len(points) > 1 else []
 
 
-def _sees_front(found: SavedSweep, trace: str, rows: Sequence[Row], best: Sequence[int]) -> str:
+def _sees_front(found: SavedSweep, where: str, rows: Sequence[Row], best: Sequence[int]) -> str:
     numbers = ", ".join(str(rows[place]["point"]) for place in best[:12])
     more = ", …" if len(best) > 12 else ""
-    where = f"On {trace}, " if len(found.traces) > 1 else ""
+    before = f"{where}: " if where else ""
     so_far = "" if found.complete else " so far"
     are = "is" if len(best) == 1 else "are"
     return (
-        f"{where}{units.count(len(best))} of {units.plural(len(rows), 'run')} {are} beaten by no other one"
+        f"{before}{units.count(len(best))} of {units.plural(len(rows), 'run')} {are} beaten by no other one"
         f"{so_far}: point {numbers}{more}."
     )
 
