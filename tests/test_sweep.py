@@ -15,6 +15,7 @@ from flashtwin.results import folder, names
 from flashtwin.sweeps import plan, runs, store
 from flashtwin.sweeps.store import Store
 
+from .browser import printed_tables
 from .conftest import Cli, fiu_trace
 
 SYSTEMS = ("conventional", "rr-ssd")
@@ -319,6 +320,7 @@ def test_every_trace_has_panels_of_its_own(tmp_path: Path, small_trace: Path) ->
     assert "other" in page
     assert done.plan.points[5].command in page
     assert 'id="chart-by-1"' in page
+    assert [table for table in printed_tables(done.report, tmp_path, 210) if table[0] > 3 or table[1] > 0] == []
     again = report.build(tmp_path / "out").read_text(encoding="utf-8")
     assert again == page, "byte for byte"
 

@@ -17,7 +17,7 @@ import pytest
 import three_charts
 from matplotlib import image
 from tests import tiny
-from tests.browser import chromium, look, readable
+from tests.browser import chromium, look, printed_tables, readable
 from tests.conftest import contents
 from three_charts import THREE
 
@@ -256,6 +256,25 @@ def test_looks_like_a_page_in_a_browser(built: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [1280, 768, 390])
 def test_every_chart_can_be_read(width: int, built: Path, tmp_path: Path) -> None:
     assert readable(built / "report.html", tmp_path, width) == len(NAMES)
+
+
+@pytest.mark.parametrize("width_mm", [210, 297, 215.9, 279.4], ids=["A4", "A4 across", "Letter", "Letter across"])
+def test_no_row_is_high_on_paper(width_mm: float, built: Path, tmp_path: Path) -> None:
+    """A first column of one letter a line had taken three pages."""
+    tables = printed_tables(built / "report.html", tmp_path, width_mm)
+    assert len(tables) >= 4
+    assert [table for table in tables if table[0] > 3 or table[1] > 0] == []
+
+
+def test_tables_scroll_below_their_first_column_on_a_phone(built: Path, tmp_path: Path) -> None:
+    ask = (
+        "(() => { const table = document.querySelector('.candidates'); const box = table.parentElement;"
+        " const left = () => Math.round(table.rows[1].cells[0].getBoundingClientRect().left"
+        " - box.getBoundingClientRect().left);"
+        " const before = left(); box.scrollLeft = 9999;"
+        " return [box.scrollLeft > 50, Math.abs(before - left()) < 2].join(' '); })()"
+    )
+    assert look(built / "report.html", tmp_path, 390, ask) == "true true"
 
 
 def test_every_picture_is_loaded(built: Path, tmp_path: Path) -> None:
