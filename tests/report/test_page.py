@@ -23,7 +23,7 @@ from three_charts import THREE
 
 from flashtwin import report
 from flashtwin.errors import ReportError
-from flashtwin.report import declared, saving, tables
+from flashtwin.report import colours, declared, saving, tables
 from flashtwin.report import page as page_of_trace
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.declared import Frame, Panel
@@ -352,6 +352,29 @@ def test_a_click_sorts_and_hides(built: Path, tmp_path: Path) -> None:
     assert up.split(",") == down.split(",")[::-1]
     assert up.split(",")[0] == "ca-ssd"
     assert (pressed, copies) == ("false", "true")
+
+
+def figures_of(page_file: Path) -> dict[str, str]:
+    text = page_file.read_text(encoding="utf-8")
+    return dict(re.findall(r'<figure id="chart-([^"]*)"(.*?)</figure>', text, re.DOTALL))
+
+
+def test_every_figure_says_more_under_the_pointer(built: Path) -> None:
+    figures = figures_of(built / "report.html")
+    tips = {name: set(re.findall("<title>(.*?)</title>", figure)) for name, figure in figures.items()}
+    drawn = [name for name, figure in figures.items() if "<svg" in figure]
+    # A panel has one as well; `queues` and `planes` are maps of all chips.
+    assert [name for name in drawn if not any(": " in tip or tip in tiny.FOUR for tip in tips[name])] == []
+    assert any(re.fullmatch(r"rr-ssd: [\d.]+ [µm]s to [\d.]+ [µm]s", tip) for tip in tips["response_over_time"])
+
+
+def test_the_colour_of_a_system_means_nothing_else(built: Path) -> None:
+    """Who hides a system in the charts hides it alone."""
+    figures = figures_of(built / "report.html")
+    places = "|".join(str(colours.PAGE_PAIRS.index(pair)) for pair in [colours.GREY, *colours.HUES])
+    of_no_system = [name for name in (*WORKLOAD_CHARTS, "candidates") if name in figures]
+    assert len(of_no_system) > 10
+    assert [name for name in of_no_system if re.search(rf"var\(--c(?:{places})\)", figures[name])] == []
 
 
 def test_marks_say_their_values(built: Path) -> None:

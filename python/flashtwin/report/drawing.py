@@ -17,14 +17,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from . import fitting, fonts
+from . import fitting, fonts, tips
 from .colours import GRID, INK, LABEL_PT, MUTED, SMALL_PT, SURFACE, TITLE_PT
-from .declared import Axis, ColourBar, Frame, Panel, is_column, medium, shorten
+from .declared import Axis, ColourBar, Frame, LegendEntry, Panel, is_column, medium, shorten
 from .mark import Mark
 from .scales import SCALES, logarithmic
-
-#: The beginning of the id of a mark that has a tip.
-TIP = "tip "
+from .tips import TIP
 
 #: From nothing (pale) to much (dark): reads the same on paper and for the colour-blind.
 _HEAT = LinearSegmentedColormap.from_list(
@@ -176,7 +174,7 @@ def figure(frame: Frame) -> Figure:
         for panel, axes in places.items():
             if panel.same_y is not None:
                 axes.sharey(places[panel.same_y])
-            mappable = _draw(axes, panel) or mappable
+            mappable = _draw(axes, panel, frame.keys) or mappable
         if frame.colour_bar is not None:
             _colour_bar(fig, frame.colour_bar, mappable, places)
         if frame.keys:
@@ -201,17 +199,21 @@ def _places(fig: Sheet, frame: Frame) -> list[tuple[Axes, Panel | None]]:
     return found
 
 
-def _draw(axes: Axes, panel: Panel) -> Any:
+def _draw(axes: Axes, panel: Panel, keys: Sequence[LegendEntry]) -> Any:
     """Draws a panel; returns its heat map, if it has one."""
     axes.use_sticky_edges = panel.sticky
     drawn = None
+    untold: list[tuple[Mark, Any]] = []
     for mark in panel.marks:
         if mark.method == "heat":
             drawn = _heat(axes, mark)
             continue
         artists = getattr(axes, mark.method)(*mark.args, **mark.how)
-        for artist in artists if mark.tip else ():
-            artist.set_gid(f"{TIP}{mark.tip}")
+        if mark.tip:
+            for artist in tips.each(artists):
+                artist.set_gid(f"{TIP}{mark.tip}")
+        else:
+            untold.append((mark, artists))
     axes.grid(False)
     if panel.grid != "none":
         axes.grid(True, axis=panel.grid)  # type: ignore[arg-type]
@@ -221,6 +223,11 @@ def _draw(axes: Axes, panel: Panel) -> Any:
         _scale(axes, which, axis)
     if panel.legend:
         _legend_inside(axes, *panel.legend)
+    # Also for heat maps, which are pictures without parts.
+    words = ", ".join(filter(None, (panel.title, panel.x.label, panel.y.label)))
+    axes.set_gid(TIP + words if words else None)
+    for mark, artists in untold:
+        tips.give(axes, mark, artists, keys, panel.title or panel.y.label)
     return drawn
 
 

@@ -64,9 +64,9 @@ def candidates(study: StudyFolder) -> Drawing:
     if not rows:
         return nothing("No settings were tried; a study with `--effort` does that.")
     looks = (
-        ("as it is", {"marker": "o", "color": colours.GREY[0]}),
-        ("best settings", {"marker": "s", "color": colours.HUES[0][0]}),
-        ("and a write cache", {"marker": "D", "color": colours.HUES[1][0]}),
+        ("as it is", {"marker": "o", "color": colours.SERIES[3][0]}),
+        ("best settings", {"marker": "s", "color": colours.SERIES[0][0]}),
+        ("and a write cache", {"marker": "D", "color": colours.SERIES[1][0]}),
     )
     marks = []
     for place, row in enumerate(rows):

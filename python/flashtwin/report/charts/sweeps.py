@@ -28,6 +28,8 @@ from .. import colours, mark
 from ..declared import Axis, Chart, Data, Drawing, Frame, LegendEntry, Panel, is_column, line_key, nothing, shorten
 
 TRACES_MAX = 6
+#: Points of a system that each have a mark of their own, with a tip.
+TIPS_MAX = 300
 FIGURES_MAX, PANELS_MAX = 6, 12
 #: Settings of a search over several traces that are shown, the best first; traces told apart by their marks.
 TRIALS_MAX = 20
@@ -153,7 +155,9 @@ def _cloud(found: SavedSweep, rows: Sequence[Row]) -> list[mark.Mark]:
             mine = [row for row in rows if row["system"] == system and figures.keeps(row, found.bounds) is good]
             # What breaks a bound is hollow.
             face: dict[str, Any] = {} if good else {"markerfacecolor": "none", "markeredgewidth": 0.8}
-            marks.append(_dots(mine, across, up, 2.6 + 1.5 * width, color=hues_of(found)[system], alpha=0.9, **face))
+            look = {"color": hues_of(found)[system], "alpha": 0.9, **face}
+            parts = [[row] for row in mine] if len(mine) <= TIPS_MAX else [mine]
+            marks += [_dots(part, across, up, 2.6 + 1.5 * width, **look) for part in parts]
     best = found.best_trial.rows if found.best_trial else [found.best]
     ringed = [row for row in rows if row in best]
     ring = {"markerfacecolor": "none", "markeredgecolor": colours.INK, "markeredgewidth": 1.3}
@@ -162,7 +166,11 @@ def _cloud(found: SavedSweep, rows: Sequence[Row]) -> list[mark.Mark]:
 
 def _dots(rows: Sequence[Row], across: Figure, up: Figure, size: float, **look: Any) -> mark.Mark:
     x, y = [row[across.path] for row in rows], [row[up.path] for row in rows]
-    return mark.plot(x, y, linestyle="none", marker="o", markersize=size, **look)
+    tip = ""
+    if len(rows) == 1:
+        figures_of = (f"{one.label} {one.written(rows[0][one.path])}" for one in (across, up))
+        tip = f"point {rows[0]['point']}, {rows[0]['system']}: {', '.join(figures_of)}"
+    return mark.plot(x, y, linestyle="none", marker="o", markersize=size, tip=tip, **look)
 
 
 def _front(found: SavedSweep, best: Sequence[Row]) -> list[mark.Mark]:
