@@ -47,7 +47,7 @@ SERIES: tuple[Pair, ...] = (
     ("#1f6f78", "#5fb8c2"),
     ("#a8690f", "#d8a24c"),
     ("#7faaa5", "#9fcbc5"),
-    ("#a2a79d", "#8b9287"),
+    ("#c0a877", "#a8946a"),
 )
 #: One pair a cause of flash writes (after Tol's muted scheme); apart from the systems' colours.
 CAUSE_COLOURS = {
