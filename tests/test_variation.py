@@ -201,11 +201,6 @@ def test_points_compete_within_a_condition() -> None:
         f"{panel.title}: 1 of 3 runs is beaten by no other one: point {point}."
         for panel, point in zip(drawn.frame.panels, beats_all, strict=True)
     ]
-    alone = {SPEED: [1, 10]}
-    rows = grid(alone, **{READ: lambda sets: 1e4 * sets[SPEED], "pages_programmed": lambda sets: 10 / sets[SPEED]})
-    assert list(charts.trade(fabricated(rows, alone)).absent) == [
-        f"There is none: each point has a trace or `{SPEED}` of its own."
-    ]
 
 
 def test_page_shows_a_run_once(small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,9 @@ def trade(found: SavedSweep) -> Drawing:
     every = {condition: distinct(rows) for condition, rows in found.by_condition(whole).items()}
     varied = {key: rows for key, rows in every.items() if not any(_is_flat(rows, one) for one in wanted)}
     if not varied:
-        return nothing(_no_trade(found, every))
+        flat = units.names_plain([one.label for one in wanted if all(_is_flat(rows, one) for rows in every.values())])
+        where = "point" if len(every) == 1 else "point of a trace and condition"
+        return nothing(f"There is none: {flat or 'one figure or the other'} is the same at every {where}.")
     panels, sees = [], []
     if found.conditions:
         sees.append(f"Points compete at equal {units.names(found.conditions)} only, because these are given.")
@@ -127,15 +129,6 @@ def trade(found: SavedSweep) -> Drawing:
 
 def _is_flat(rows: Sequence[Row], one: Figure) -> bool:
     return len({number(row, one) for row in rows}) == 1
-
-
-def _no_trade(found: SavedSweep, every: Mapping[tuple[Any, ...], Sequence[Row]]) -> str:
-    """Why no condition has two points that differ in both figures."""
-    if len(every) > 1 and all(len(rows) == 1 for rows in every.values()):
-        return f"There is none: each point has a trace or {units.names(found.conditions)} of its own."
-    flat = [one.label for one in found.trade if all(_is_flat(rows, one) for rows in every.values())]
-    where = "point" if len(every) == 1 else "point of a trace and condition"
-    return f"There is none: {units.names_plain(flat) or 'one figure or the other'} is the same at every {where}."
 
 
 def _where(found: SavedSweep, condition: tuple[Any, ...]) -> str:
