@@ -69,6 +69,30 @@ def look(page_file: Path, scratch: Path, width: int, ask: str) -> str:
     return found[1]
 
 
+#: The most lines in a row of each table, and how far it reaches, with all details open.
+_ROWS = """(() => {
+  document.querySelectorAll("details").forEach((one) => { one.open = true; });
+  const lines = (cell) => { const range = document.createRange(); range.selectNodeContents(cell);
+    const ends = [...range.getClientRects()].filter((box) => box.width > 0).map((box) => box.bottom);
+    return ends.sort((a, b) => a - b).filter((end, place) => place === 0 || end - ends[place - 1] > 5).length; };
+  return [...document.querySelectorAll("table")].filter((one) => one.offsetWidth > 0).map((table) =>
+    [Math.max(...[...table.rows].flatMap((row) => [...row.cells].map(lines))),
+      Math.ceil(table.getBoundingClientRect().right)].join(" ")).join();
+})()"""
+
+
+def printed_tables(page_file: Path, scratch: Path, width_mm: float) -> list[tuple[int, int]]:
+    """Of each table of a page laid out for paper: the lines of its highest row, and the pixels beyond the edge."""
+    text = page_file.read_text(encoding="utf-8")
+    text = text.replace("@media screen", "@media speech").replace("@media print", "@media all")
+    printed = scratch / "printed.html"
+    printed.write_text(text, encoding="utf-8")
+    # The page's style has margins of 14 mm.
+    width = int((width_mm - 2 * 14) / 25.4 * 96)
+    tables = [table.split(" ") for table in look(printed, scratch, width, _ROWS).split(",")]
+    return [(int(lines), int(right) - width) for lines, right in tables]
+
+
 def readable(page_file: Path, scratch: Path, width: int) -> int:
     """How many charts a page shows at a width, all of which can be read: no letter below 9 pixels, no words overlap."""
     ask = "[seen.length, sized, fits, framed, least.toFixed(2), names].join(' ')"

@@ -107,7 +107,7 @@ def test_a_few_lines_of_gigabytes_do_not_take_gigabytes(requests: int, tmp_path:
 
 def test_as_much_memory_as_is_allowed_is_taken(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text(huge_requests(1))
-    brief = ("--no-reports", "--set=other_page_bytes=[]", "--set=time_max=1", "--set=partitions=1", "--op", "7")
+    brief = ("--no-report", "--set=other_page_bytes=[]", "--set=time_max=1", "--set=partitions=1", "--op", "7")
     refused = cli("characterize", "long.csv", *brief, "--set", "memory_gb=0.01")
     complains(refused, "9.5 MiB is allowed", "--set memory_gb=1")
     cli("characterize", "long.csv", *brief, "--set", "memory_gb=1", "--out", "out", status=0)

@@ -55,7 +55,7 @@ def test_the_same_table_on_a_cluster(tmp_path: Path, small_trace: Path) -> None:
         many.mkdir()
         for number in (500, 600):
             (many / f"t{number}.fiu").write_text(fiu_trace(number), encoding="ascii")
-        batch = ft.characterize_many(many, tmp_path / "batch", on=there, reports=False, period_s=0.05)
+        batch = ft.characterize_many(many, tmp_path / "batch", on=there, report=False, period_s=0.05)
         assert batch.traces == ["t500", "t600"]
     tables = [names.table(tmp_path / place, names.SWEEP_ROWS).read_bytes() for place in ("here", "there")]
     assert tables[0] == tables[1]

@@ -134,7 +134,7 @@ class TestFrames:
 
     def test_many_traces_are_a_frame(self, trace: ft.Trace, tmp_path: Path) -> None:
         trace.write_parquet(tmp_path / "one.parquet")
-        done = ft.characterize_many(tmp_path / "one.parquet", tmp_path / "out", workers=1, reports=False)
+        done = ft.characterize_many(tmp_path / "one.parquet", tmp_path / "out", workers=1, report=False)
         assert done.to_arrow().equals(pq.read_table(tmp_path / "out" / "traces.parquet"))
 
     def test_notebooks_show_tables(self, trace: ft.Trace, both: ft.Comparison) -> None:

@@ -66,7 +66,7 @@ def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("begun", "words"),
     [
-        *((f"traces/*/characterization.json:{workers}", ("characterize", "many", "--no-reports", "--period", "0.05s",
+        *((f"traces/*/characterization.json:{workers}", ("characterize", "many", "--no-report", "--period", "0.05s",
            "--workers", f"{workers}")) for workers in (1, 2)),
         ("store/runs/*/*.json:0", ("sweep", "many/a.fiu", "--systems", "conventional,rr-ssd", "--speed", "1:200:1",
          "--workers", "2")),

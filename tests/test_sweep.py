@@ -15,6 +15,7 @@ from flashtwin.results import folder, names
 from flashtwin.sweeps import plan, runs, store
 from flashtwin.sweeps.store import Store
 
+from .browser import printed_tables
 from .conftest import Cli, fiu_trace
 
 SYSTEMS = ("conventional", "rr-ssd")
@@ -319,6 +320,7 @@ def test_every_trace_has_panels_of_its_own(tmp_path: Path, small_trace: Path) ->
     assert "other" in page
     assert done.plan.points[5].command in page
     assert 'id="chart-by-1"' in page
+    assert [table for table in printed_tables(done.report, tmp_path, 210) if table[0] > 3 or table[1] > 0] == []
     again = report.build(tmp_path / "out").read_text(encoding="utf-8")
     assert again == page, "byte for byte"
 
@@ -355,12 +357,44 @@ def test_only_into_folders_of_sweeps(cli: Cli, small_trace: Path, tmp_path: Path
         ft.Sweep.read(tmp_path)
 
 
+def test_a_page_left_out_is_drawn_later(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    words = ("sweep", small_trace, *ARGUMENTS, "--workers", "1", "--out")
+    drawn = cli(*words, "drawn", status=0)
+    page = (tmp_path / "drawn/report.html").read_bytes()
+    left_out = "report: left out; `flashtwin report drawn` draws it"
+    assert cli(*words, "drawn", "--no-report").out.splitlines()[-1] == left_out
+    assert not (tmp_path / "drawn/report.html").exists(), "the old page may show other points"
+    assert json.loads(cli(*words, "drawn", "--no-report", "--json").out)["report"] is None
+    cli("report", "drawn", status=0)
+    assert (tmp_path / "drawn/report.html").read_bytes() == page
+    assert drawn.out.splitlines()[-1] == "report: drawn/report.html"
+
+
+@pytest.mark.parametrize("words", [
+    ("study", "small.fiu", "--systems", "conventional", "--effort", "0"),
+    ("characterize", "small.fiu"), ("characterize", "in"),
+    ("reproduce", "rr-ssd", "table-4", "--scale", "0.002", "--workloads", "webvm", "--workers", "1"),
+])  # fmt: skip
+def test_every_verb_leaves_its_page_out(
+    words: tuple[str, ...], cli: Cli, small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLASHTWIN_CHARTS", "none")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/small.fiu").write_bytes(small_trace.read_bytes())
+    (tmp_path / "small.fiu").write_bytes(small_trace.read_bytes())
+    done = cli(*words, "--no-report", "--out", "my out", status=0)
+    assert "report: left out; `flashtwin report 'my out'` draws it" in done.out.splitlines()
+    assert not list(tmp_path.rglob("report.html"))
+    cli("report", "my out", status=0)
+    assert (tmp_path / "my out/report.html").is_file()
+
+
 @pytest.mark.parametrize("of", [1, 2])
 def test_shards_of_characterize(cli: Cli, tmp_path: Path, of: int) -> None:
     for number in (500, 600, 700):
         (tmp_path / f"in/t{number}.fiu").parent.mkdir(exist_ok=True)
         (tmp_path / f"in/t{number}.fiu").write_text(fiu_trace(number), encoding="ascii")
-    common = ("characterize", "in", "--no-reports", "--period", "0.05s")
+    common = ("characterize", "in", "--no-report", "--period", "0.05s")
     for part in range(1, of + 1):
         done = cli(*common, "--shard", f"{part}/{of}", "--out", "out", status=0)
         assert "without --shard" in done.err

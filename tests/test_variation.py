@@ -181,6 +181,28 @@ def test_no_trade_off_is_drawn_where_a_figure_is_flat() -> None:
     assert list(drawn.absent) == ["There is none: pages programmed is the same at every point."]
 
 
+def test_points_compete_within_a_condition() -> None:
+    """At ten times the speed every response is longer, which is no fault of a choice."""
+    axes = {LANES: [1, 2, 3], SPEED: [1, 10], "device": ["a", "b"]}
+    rows = grid(
+        axes,
+        **{
+            READ: lambda sets: 1e4 * sets[SPEED] / sets[LANES] + (sets["device"] == "b"),
+            "pages_programmed": lambda sets: 10 * max(sets[LANES], 5 - sets[LANES]) * sets[SPEED],
+        },
+    )
+    drawn = charts.trade(fabricated(rows, axes))
+    assert [panel.title for panel in drawn.frame.panels] == [
+        f"speed {speed}, device {device}" for speed in (1, 10) for device in "ab"
+    ]
+    # Of one, two and three lanes with 40, 30 and 30 programs, three lanes beat both others, at each condition.
+    beats_all = [one["point"] for one in rows if one[f"config.{LANES}"] == 3]
+    assert drawn.sees[1:] == [
+        f"{panel.title}: 1 of 3 runs is beaten by no other one: point {point}."
+        for panel, point in zip(drawn.frame.panels, beats_all, strict=True)
+    ]
+
+
 def test_page_shows_a_run_once(small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLASHTWIN_CHARTS", "page")
     out = tmp_path / "out"

@@ -17,7 +17,7 @@ from flashtwin.causes.figures import goal as named_goal
 from flashtwin.causes.holding import OtherGrounds
 from flashtwin.causes.replaying import KeptFigures, base_figures, base_replays
 from flashtwin.characterization.measuring import Characterization, measure, options
-from flashtwin.errors import ArgumentError, ReportError
+from flashtwin.errors import ArgumentError
 from flashtwin.judgement.choosing import WORTH, too_few
 from flashtwin.judgement.costs import Prices
 from flashtwin.judgement.goals import Goal
@@ -53,7 +53,8 @@ class Study:
     """
 
     path: Path
-    report: Path
+    #: The page; None if it was left out.
+    report: Path | None
     findings: list[str]
     #: The bottleneck of the choice, as `Explanation.data`; empty where nothing was explained.
     limits: list[Mapping[str, Any]] = field(default_factory=list)
@@ -63,16 +64,14 @@ class Study:
         """Reads the folder of a finished study.
 
         Raises:
-            ReportError: there is no study in the folder, or one without its report.
+            ReportError: there is no study in the folder.
         """
         from flashtwin import report
 
         found = load(path)
         page = found.folder / names.REPORT
-        if not page.is_file():
-            raise ReportError(f"{found.folder}: its report is not there; `flashtwin report {found.folder}` makes it")
         told = [finding.text for finding in report.findings(found.folder)]
-        return cls(found.folder, page, told, list(found.explained.values()))
+        return cls(found.folder, page if page.is_file() else None, told, list(found.explained.values()))
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -90,7 +89,8 @@ class Study:
         chosen = f"<p>{html.escape(self.choice.text)}</p>" if self.choice is not None else ""
         told = "".join(f"<li>{html.escape(text)}</li>" for text in self.findings)
         page = html.escape(str(self.report))
-        return f'{chosen}<p><a href="{page}">{page}</a></p><ul>{told}</ul>{self.comparison._repr_html_()}'
+        link = f'<p><a href="{page}">{page}</a></p>' if self.report is not None else ""
+        return f"{chosen}{link}<ul>{told}</ul>{self.comparison._repr_html_()}"
 
 
 @checked
@@ -113,6 +113,7 @@ def study(
     devices: Sequence[str | Path] = (),
     speeds: Sequence[float] = (),
     vary_acknowledgement: bool = False,
+    report: bool = True,
     **sets: Value,
 ) -> Study:
     """Characterizes a trace, replays it on every system, finds the best choice and the bottlenecks.
@@ -143,6 +144,7 @@ def study(
         speeds: the same for speeds.
         vary_acknowledgement: whether the verdict is also replayed with writes answered at another moment
             (`engine.write_completes`); it is in any case where the drive's file calls that undetermined.
+        report: whether to draw the page, which takes seconds; `flashtwin.report.build` draws it later.
         **sets: the same as keywords.
 
     >>> import flashtwin as ft
@@ -166,6 +168,7 @@ def study(
             equal_ground,
             per_request,
             threads,
+            report,
         )
         return run(path, opened, chosen, asked, progress, notify)[0]
 
@@ -215,6 +218,7 @@ class StudyQuestions:
     equal_ground: bool
     per_request: bool
     threads: int
+    report: bool
 
 
 def run(
@@ -242,9 +246,11 @@ def run(
     )  # fmt: skip
     limits = _decide(path, trace, systems, question, asked, progress, notify)
     _characterize(path, trace, next(iter(systems.values())).period_s, progress)
-    if progress:
+    if progress and asked.report:
         progress("report", 0, 0)
-    page = report.build(path)
+    page = report.build(path) if asked.report else None
+    if page is None:
+        folder.without_report(path)
     return Study(path, page, [finding.text for finding in report.findings(path)], limits), systems
 
 

@@ -17,13 +17,13 @@ import pytest
 import three_charts
 from matplotlib import image
 from tests import tiny
-from tests.browser import chromium, look, readable
+from tests.browser import chromium, look, printed_tables, readable
 from tests.conftest import contents
 from three_charts import THREE
 
 from flashtwin import report
 from flashtwin.errors import ReportError
-from flashtwin.report import declared, saving, tables
+from flashtwin.report import colours, declared, saving, tables
 from flashtwin.report import page as page_of_trace
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.declared import Frame, Panel
@@ -154,6 +154,18 @@ def test_saved_charts_are_fit_for_a_paper(ending: str, inches: float, three: Pat
         assert min(sizes) >= 6
 
 
+@pytest.mark.parametrize("ending", ["pdf", "eps", "svg"])
+def test_a_chart_saved_by_hand_is_fit_for_a_paper(ending: str, four: Path, tmp_path: Path) -> None:
+    """Matplotlib's own default is Type 3 and the time of day."""
+    files = [tmp_path / f"{number}.{ending}" for number in (1, 2)]
+    for file in files:
+        report.chart("response", four).savefig(file)
+    document = streams(files[0].read_bytes())
+    assert not re.search(rb"/Type3|/FontType 3\b", document)
+    assert {"pdf": b"/FontFile2", "eps": b"/FontType 42", "svg": b"<svg"}[ending] in document
+    assert ending == "eps" or files[0].read_bytes() == files[1].read_bytes()
+
+
 def test_same_bytes_elsewhere(three: Path, unlike: Path, tmp_path: Path) -> None:
     """Another process, another style, another time zone."""
     (tmp_path / "matplotlibrc").write_text("axes.facecolor: pink\nfont.size: 20\nsvg.hashsalt: other\n")
@@ -246,6 +258,25 @@ def test_every_chart_can_be_read(width: int, built: Path, tmp_path: Path) -> Non
     assert readable(built / "report.html", tmp_path, width) == len(NAMES)
 
 
+@pytest.mark.parametrize("width_mm", [210, 297, 215.9, 279.4], ids=["A4", "A4 across", "Letter", "Letter across"])
+def test_no_row_is_high_on_paper(width_mm: float, built: Path, tmp_path: Path) -> None:
+    """A first column of one letter a line had taken three pages."""
+    tables = printed_tables(built / "report.html", tmp_path, width_mm)
+    assert len(tables) >= 4
+    assert [table for table in tables if table[0] > 3 or table[1] > 0] == []
+
+
+def test_tables_scroll_below_their_first_column_on_a_phone(built: Path, tmp_path: Path) -> None:
+    ask = (
+        "(() => { const table = document.querySelector('.candidates'); const box = table.parentElement;"
+        " const left = () => Math.round(table.rows[1].cells[0].getBoundingClientRect().left"
+        " - box.getBoundingClientRect().left);"
+        " const before = left(); box.scrollLeft = 9999;"
+        " return [box.scrollLeft > 50, Math.abs(before - left()) < 2].join(' '); })()"
+    )
+    assert look(built / "report.html", tmp_path, 390, ask) == "true true"
+
+
 def test_every_picture_is_loaded(built: Path, tmp_path: Path) -> None:
     ask = (
         "[...document.querySelectorAll('img.probe')].filter((img) => img.complete && img.naturalWidth > 0).length"
@@ -321,6 +352,29 @@ def test_a_click_sorts_and_hides(built: Path, tmp_path: Path) -> None:
     assert up.split(",") == down.split(",")[::-1]
     assert up.split(",")[0] == "ca-ssd"
     assert (pressed, copies) == ("false", "true")
+
+
+def figures_of(page_file: Path) -> dict[str, str]:
+    text = page_file.read_text(encoding="utf-8")
+    return dict(re.findall(r'<figure id="chart-([^"]*)"(.*?)</figure>', text, re.DOTALL))
+
+
+def test_every_figure_says_more_under_the_pointer(built: Path) -> None:
+    figures = figures_of(built / "report.html")
+    tips = {name: set(re.findall("<title>(.*?)</title>", figure)) for name, figure in figures.items()}
+    drawn = [name for name, figure in figures.items() if "<svg" in figure]
+    # A panel has one as well; `queues` and `planes` are maps of all chips.
+    assert [name for name in drawn if not any(": " in tip or tip in tiny.FOUR for tip in tips[name])] == []
+    assert any(re.fullmatch(r"rr-ssd: [\d.]+ [µm]s to [\d.]+ [µm]s", tip) for tip in tips["response_over_time"])
+
+
+def test_the_colour_of_a_system_means_nothing_else(built: Path) -> None:
+    """Who hides a system in the charts hides it alone."""
+    figures = figures_of(built / "report.html")
+    places = "|".join(str(colours.PAGE_PAIRS.index(pair)) for pair in [colours.GREY, *colours.HUES])
+    of_no_system = [name for name in (*WORKLOAD_CHARTS, "candidates") if name in figures]
+    assert len(of_no_system) > 10
+    assert [name for name in of_no_system if re.search(rf"var\(--c(?:{places})\)", figures[name])] == []
 
 
 def test_marks_say_their_values(built: Path) -> None:

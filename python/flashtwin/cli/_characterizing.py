@@ -11,7 +11,7 @@ import click
 from flashtwin.characterization.measuring import Characterization, Options, options_from_text
 from flashtwin.cli import _types
 from flashtwin.cli._options import Sets
-from flashtwin.cli._talk import data, data_json, pairs, say, table
+from flashtwin.cli._talk import data, data_json, pairs, say, show_page, table
 from flashtwin.cli._types import Text
 from flashtwin.errors import ArgumentError
 from flashtwin.results.rows import ENTRIES
@@ -99,7 +99,7 @@ _FIGURES: tuple[tuple[str, str, Callable[[Any], str], str], ...] = (
 )
 
 
-def show(found: Characterization, report: Path | None, *, as_json: bool) -> None:
+def show(found: Characterization, folder: Path, report: Path | None, *, as_json: bool) -> None:
     if as_json:
         page = {} if report is None else {"report": str(report)}
         volumes = {"volumes": {name: _json(volume) for name, volume in found.volumes.items()}} if found.volumes else {}
@@ -108,8 +108,7 @@ def show(found: Characterization, report: Path | None, *, as_json: bool) -> None
     data(pairs([(label, _cell(found.row, key, write)) for label, key, write, _ in _FIGURES]))
     if found.volumes:
         data(_table("volume", {name: volume.row for name, volume in found.volumes.items()}))
-    if report is not None:
-        data(f"report: {report}")
+    show_page(report, folder)
 
 
 def show_batch(done: Batch, *, as_json: bool) -> None:
@@ -118,7 +117,7 @@ def show_batch(done: Batch, *, as_json: bool) -> None:
         data_json(
             {"traces": done.rows, "counts": done.counts, "failures": failures, "report": str(done.report or "") or None}
         )
-    elif done.report is None:
+    elif not done.counts:
         data(f"{len(done.traces)} traces of this part")
         say(f"when all parts have ended, the same without --shard writes statistics and page into {done.path}")
     else:
@@ -129,7 +128,7 @@ def show_batch(done: Batch, *, as_json: bool) -> None:
             f"{counts['traces']} traces; {counts['large_enough']} large enough for statistics, of these "
             f"{counts['write_amplification']} for write and {counts['read_amplification']} for read amplification"
         )
-        data(f"report: {done.report}")
+        show_page(done.report, done.path)
     for failure in done.failures:
         say(f"not characterized: {failure.trace}: {failure.message}")
 

@@ -56,6 +56,8 @@ _ON = (
 On = Annotated[str, Shared(_ON, "ADDRESS")]
 _PER_REQUEST = "Also write each request, with the parts of its response time, to the run's `requests.parquet`."
 PerRequest = Annotated[bool, Shared(_PER_REQUEST)]
+_REPORT = "Write the HTML report, which takes seconds. `flashtwin report DIR` writes it later."
+Report = Annotated[bool, Shared(_REPORT)]
 _SHARD = "Do part I of N, for example in a Slurm array; all parts may share one folder. Example: --shard 2/8"
 Shard = Annotated[tuple[int, int], Text(shard), Shared(_SHARD, "I/N")]
 _SETS = "Set a configuration key; repeatable. Example: --set hash_lanes=4"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from flashtwin.cli._talk import data, data_json, say, table
+from flashtwin.cli._talk import data, data_json, say, show_page, table
 from flashtwin.results import figures, variation
 from flashtwin.results.names import SWEEP_ROWS
 from flashtwin.results.names import table as table_file
@@ -44,9 +44,10 @@ def show(done: Sweep, *, as_json: bool) -> None:
         say(f"point {number} refused: {error}")
     if not done.complete:
         say(done.state)
-    if done.report.is_file():
-        data(f"table: {table_file(done.path, SWEEP_ROWS)}")
-        data(f"report: {done.report}")
+    table_path = table_file(done.path, SWEEP_ROWS)
+    if table_path.is_file():
+        data(f"table: {table_path}")
+        show_page(done.report if done.report.is_file() else None, done.path)
 
 
 def _say_over(done: Sweep, best: Mapping[str, Any]) -> None:

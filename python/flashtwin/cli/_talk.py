@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -74,8 +75,17 @@ def duration(time_ns: int) -> str:
     return text if size <= 10**9 else f"{text} ({time_ns / 10**9:,.3f} s)"
 
 
+def show_page(page: Path | None, folder: Path) -> None:
+    """The report's path, or the command that draws it."""
+    if page is not None:
+        data(f"report: {page}")
+    else:
+        data(f"report: left out; `flashtwin report {shlex.quote(str(folder))}` draws it")
+
+
 def show_report(
-    page: Path,
+    folder: Path,
+    page: Path | None,
     findings: Sequence[str],
     unequal: Sequence[Difference] = (),
     limits: Sequence[Mapping[str, Any]] = (),
@@ -85,7 +95,8 @@ def show_report(
 ) -> None:
     if as_json:
         data_json({
-            "report": str(page), "limits": [dict(one) for one in limits], "findings": list(findings),
+            "report": None if page is None else str(page),
+            "limits": [dict(one) for one in limits], "findings": list(findings),
             "choice": None if choice is None else choice.as_json(), "ground": [one.as_json() for one in unequal],
         })  # fmt: skip
         return
@@ -100,4 +111,4 @@ def show_report(
         data(f"  do: {one['action']['words']}.\n      {one['action']['command']}".replace("`", ""))
     for number, finding in enumerate(findings, start=1):
         data(f"{number}. {finding}")
-    data(f"report: {page}")
+    show_page(page, folder)

@@ -5,7 +5,7 @@ from pathlib import Path
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.cli._bridge import verb
 from flashtwin.cli._characterizing import MeasuringOptions, show, show_batch
-from flashtwin.cli._options import Json, On, Shard, TracePaths, Workers
+from flashtwin.cli._options import Json, On, Report, Shard, TracePaths, Workers
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import say
 from flashtwin.results import names
@@ -21,7 +21,7 @@ def characterize(
     workers: Workers = 0,
     on: On | None = None,
     shard: Shard | None = None,
-    reports: bool = True,
+    report: Report = True,
     by_volume: bool = False,
     out: Path | None = None,
     json: Json = False,
@@ -41,15 +41,14 @@ def characterize(
       flashtwin characterize mail.fiu.zst --out mail-workload
       flashtwin characterize huge.csv.gz --stream --sample 0.01
       flashtwin characterize traces/ --shard 2/8 --out all
-      flashtwin characterize traces/ --workers 2 --partitions 1,4,8 --op 7,28 --no-reports --out all
+      flashtwin characterize traces/ --workers 2 --partitions 1,4,8 --op 7,28 --no-report --out all
 
     Args:
-        reports: Write a report for each trace; each takes seconds.
         by_volume: Also characterize each volume of a file by itself.
         out (DIR): Folder for results and report. Example: --out mail-workload
             [default: the trace's name and -workload, or workloads]
     """
-    how = jobs.JobOptions(measuring.options, reading, measuring.stream, by_volume, reports)
+    how = jobs.JobOptions(measuring.options, reading, measuring.stream, by_volume, report)
     if len(paths) == 1 and not Path(paths[0]).is_dir() and on is None and shard is None:
         source = Source(paths[0], reading)
         _one(source, how, out, as_json=json)
@@ -71,6 +70,4 @@ def _one(source: Source, how: jobs.JobOptions, out: Path | None, *, as_json: boo
     else:
         with Bars() as bars:
             found = jobs.do(job, bars.named("characterizing", "steps"))
-    show(found, target / names.REPORT if how.report else None, as_json=as_json)
-    if not how.report:
-        say(f"results: {target}")
+    show(found, target, target / names.REPORT if how.report else None, as_json=as_json)

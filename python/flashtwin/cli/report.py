@@ -44,7 +44,7 @@ def report(*folders: Path, out: Path | None = None, across_traces: AcrossTraces 
     without = is_sweep or (folder / names.REPRODUCTION).is_file()
     findings = [] if without else page.findings(folder)
     choice = None if without else page.choice(folder)
-    show_report(written, [finding.text for finding in findings], choice=choice, as_json=json)
+    show_report(folder, written, [finding.text for finding in findings], choice=choice, as_json=json)
 
 
 def _together(folders: tuple[Path, ...], out: Path | None, *, across_traces: bool) -> Path:

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 from flashtwin.cli._bridge import verb
-from flashtwin.cli._options import AnySeed, Json, On, Shard, Workers
+from flashtwin.cli._options import AnySeed, Json, On, Report, Shard, Workers
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._reproducing import counts, show
-from flashtwin.cli._talk import data, data_json, say, table
+from flashtwin.cli._talk import data, data_json, say, show_page, table
 from flashtwin.cli._types import Text, words
 from flashtwin.errors import ArgumentError
 from flashtwin.papers import choose
@@ -41,6 +41,7 @@ def reproduce(
     on: On | None = None,
     shard: Shard | None = None,
     list_: bool = False,
+    report: Report = True,
     out: Path | None = None,
     json: Json = False,
 ) -> None:
@@ -70,17 +71,18 @@ def reproduce(
             [one.id, item.id, item.place, item.title] for one, wanted in chosen for item in wanted
         ]))  # fmt: skip
         return
-    how = ReproductionOptions(traces, scale, seed, period_s, workloads or (), workers, on, shard)
+    how = ReproductionOptions(traces, scale, seed, period_s, workloads or (), workers, on, shard, report)
     with Bars() as bars:
         done = run(
             chosen, out or Path("reproduction"), how,
             progress=bars.named("measuring", "items"), notify=say,
         )  # fmt: skip
-    if done.report is None:
+    if shard is not None:
         say(f"when all parts have ended, the same without --shard puts the papers together in {done.path}")
         return
     if json:
-        data_json({"report": str(done.report), "counts": counts(done.papers), "papers": done.papers})
+        page = None if done.report is None else str(done.report)
+        data_json({"report": page, "counts": counts(done.papers), "papers": done.papers})
         return
     show(done.papers, done.path)
-    data(f"report: {done.report}")
+    show_page(done.report, done.path)

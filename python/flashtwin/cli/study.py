@@ -13,6 +13,7 @@ from flashtwin.cli._options import (
     Json,
     PerRequest,
     ReplayOptions,
+    Report,
     Stream,
     Systems,
     TracePath,
@@ -57,6 +58,7 @@ def study(
     effort: Effort | None = EFFORT,
     device: Devices | None = None,
     vary_acknowledgement: VaryAcknowledgement = False,
+    report: Report = True,
     out: Path | None = None,
     json: Json = False,
 ) -> None:
@@ -85,8 +87,8 @@ def study(
         trace = source.to_replay(stream=stream, progress=bars.job, notify=say)
         asked = StudyQuestions(
             effort, question, grounds, vary_acknowledgement, running.fill, is_default("systems"), equal_ground,
-            per_request, running.threads,
+            per_request, running.threads, report,
         )  # fmt: skip
         done, replayed = run(place, trace, chosen, asked, bars.job, say)
     unequal = ground.ground({name: system.config for name, system in replayed.items()})
-    show_report(done.report, done.findings, unequal, done.limits, done.choice, as_json=json)
+    show_report(done.path, done.report, done.findings, unequal, done.limits, done.choice, as_json=json)

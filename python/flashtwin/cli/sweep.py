@@ -10,7 +10,7 @@ import click
 
 from flashtwin.cli import _types
 from flashtwin.cli._bridge import Shared, is_default, verb
-from flashtwin.cli._options import EqualGround, Json, On, Sets, Shard, Systems, TracePaths, Workers
+from flashtwin.cli._options import EqualGround, Json, On, Report, Sets, Shard, Systems, TracePaths, Workers
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._sweeping import show
 from flashtwin.cli._talk import say
@@ -99,6 +99,7 @@ def sweep(
     shard: Shard | None = None,
     store: Path | None = None,
     keep_tables: bool = False,
+    report: Report = True,
     out: Path | None = None,
     json: Json = False,
 ) -> int:
@@ -131,7 +132,7 @@ def sweep(
     """
     how = sweeping.SweepOptions(
         reading, "grid" if grid else "zip", sample, search_seed, workers, on, shard, store, keep_tables, equal_ground,
-        stream, trade, minimize, maximize, subject_to, trials, over, any_systems=is_default("systems"),
+        stream, trade, minimize, maximize, subject_to, trials, over, any_systems=is_default("systems"), report=report,
     )  # fmt: skip
     chosen = name_systems([resolve_text(name, []) for name in systems], {})
     with Bars() as bars:

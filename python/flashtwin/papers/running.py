@@ -44,6 +44,7 @@ class ReproductionOptions:
     on: Any = None
     #: Only this part of the workloads, beside other processes in the same folder; nothing is put together.
     shard: tuple[int, int] | None = None
+    report: bool = True
 
 
 @dataclass
@@ -65,7 +66,7 @@ class Reproduction:
     """A finished reproduction: its folder, its results, its number of replays."""
 
     path: Path
-    #: The page; None of one part of several.
+    #: The page; None of one part of several, and if it was left out.
     report: Path | None
     papers: list[dict[str, Any]]
     replayed: int
@@ -85,6 +86,7 @@ def reproduce(
     workers: int = 0,
     on: Any = None,
     shard: str | None = None,
+    report: bool = True,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Re-runs the tables and figures of a paper and compares them with the published numbers (docs/reproduction.md).
@@ -103,6 +105,7 @@ def reproduce(
         on: a Dask cluster, a Dask client or an address to measure on, as in `sweep`.
         shard: `"2/8"`: only the second of eight parts of the workloads, beside other processes in the same folder;
             papers and report are left to a call without it.
+        report: whether to draw the page; `flashtwin.report.build` draws it later.
         progress: told `"items"`, how many are measured (one a workload) and how many there are (`flashtwin.progress`).
 
     Returns:
@@ -122,8 +125,9 @@ def reproduce(
         raise ArgumentError(f"scale is {scale!r}: expected 'default', 'quick' or a share above 0, up to 1")
     shared = plan.shard(shard) if shard else None
     how = ReproductionOptions(
-        Path(traces) if traces is not None else None, scale, seed, period_s, tuple(workloads), workers, on, shared
-    )
+        Path(traces) if traces is not None else None, scale, seed, period_s, tuple(workloads), workers, on, shared,
+        report,
+    )  # fmt: skip
     return run(choose(paper, items), Path(out), how, progress=progress)
 
 
@@ -162,7 +166,9 @@ def run(
         replayed = sum(one.replayed for one in found)
         if notify:
             notify(f"{replayed} replays made" if replayed else "no replay was needed: all were there")
-        page = report.build(path)
+        page = report.build(path) if how.report else None
+        if page is None:
+            folder.without_report(path)
     return Reproduction(path, page, papers, replayed)
 
 

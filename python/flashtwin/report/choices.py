@@ -53,7 +53,7 @@ def settings(run: SavedRun) -> list[tuple[str, str]]:
 def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
     """The keys in which the runs' configurations differ, with one value a run, and the kind of each difference."""
     configs = [dict(settings(run)) for run in study.runs]
-    keys = dict.fromkeys(key for config in configs for key in config)
+    keys = dict.fromkeys(key for config in configs for key in config if key not in ground.LABELS)
     rows = [(key, [config.get(key, units.MISSING) for config in configs]) for key in keys]
     told = {one.key: one for one in ground.differences(_configs(study))}
     return [(key, values, _what_it_is(told.get(key), key)) for key, values in rows if len(set(values)) > 1]
@@ -62,8 +62,7 @@ def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
 def _what_it_is(one: ground.Difference | None, key: str) -> str:
     """The design of a system, with the reason, or the ground, with its effect."""
     if one is None:
-        other = "a label" if key in ground.LABELS else "of no matter to those that differ"
-        return "a part of the device" if key.startswith("nand.") else other
+        return "a part of the device" if key.startswith("nand.") else "of no matter to those that differ"
     parts = [f"design: {reason}" for reason in dict.fromkeys(one.defines.values())]
     parts += [f"ground; moves {one.moves or 'nothing by itself'}"] if one.unequal else []
     return "; ".join(parts)

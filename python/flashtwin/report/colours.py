@@ -42,6 +42,13 @@ KNOWN = {
 }  # fmt: skip
 CONVENTIONAL = "conventional"
 
+#: Series that are no systems, on pages that have systems: what is looked at, beside it, more, and the rest.
+SERIES: tuple[Pair, ...] = (
+    ("#1f6f78", "#5fb8c2"),
+    ("#a8690f", "#d8a24c"),
+    ("#7faaa5", "#9fcbc5"),
+    ("#c0a877", "#a8946a"),
+)
 #: One pair a cause of flash writes (after Tol's muted scheme); apart from the systems' colours.
 CAUSE_COLOURS = {
     "host": ("#9aa5b1", "#8793a1"),
@@ -177,4 +184,4 @@ def ordered(number: int) -> list[str]:
 
 
 #: Every (light, dark) pair that charts use, for the variables of a page; the same ones on every page.
-PAGE_PAIRS = list(dict.fromkeys([GREY, *HUES, *CAUSE_COLOURS.values(), *WAIT_COLOURS.values(), *ORDERED]))
+PAGE_PAIRS = list(dict.fromkeys([GREY, *HUES, *SERIES, *CAUSE_COLOURS.values(), *WAIT_COLOURS.values(), *ORDERED]))

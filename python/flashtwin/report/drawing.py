@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import matplotlib.style
@@ -16,14 +17,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from . import fitting, fonts
+from . import fitting, fonts, tips
 from .colours import GRID, INK, LABEL_PT, MUTED, SMALL_PT, SURFACE, TITLE_PT
-from .declared import Axis, ColourBar, Frame, Panel, is_column, medium, shorten
+from .declared import Axis, ColourBar, Frame, LegendEntry, Panel, is_column, medium, shorten
 from .mark import Mark
 from .scales import SCALES, logarithmic
-
-#: The beginning of the id of a mark that has a tip.
-TIP = "tip "
+from .tips import TIP
 
 #: From nothing (pale) to much (dark): reads the same on paper and for the colour-blind.
 _HEAT = LinearSegmentedColormap.from_list(
@@ -34,6 +33,10 @@ _NOTEBOOK_DPI = 120
 #: Charts give their heights for a page of this width, on which letters are of 9 points; here they are of 7.
 _DESIGN_WIDTH_IN, _HEIGHT_SCALE = 9.6, 0.77
 
+#: Fonts of saved figures are TrueType, because publishers refuse Type 3; ids come from a fixed salt.
+_SAVED = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.hashsalt": "flashtwin"}
+#: By format, what keeps the time out of a file, so that equal figures give equal bytes.
+_TIMELESS = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
 _RC = {
     "axes.axisbelow": True,
     "axes.edgecolor": MUTED,
@@ -59,10 +62,9 @@ _RC = {
     "lines.linewidth": 1.7,
     "lines.solid_capstyle": "round",
     "path.simplify": True,
-    "pdf.fonttype": 42,
     "savefig.facecolor": SURFACE,
     "svg.fonttype": "none",
-    "svg.hashsalt": "flashtwin",
+    **_SAVED,
     "text.color": INK,
     "text.parse_math": False,
     "xtick.color": MUTED,
@@ -98,6 +100,12 @@ def styled(*, embedded: bool = True) -> Iterator[None]:
 class Sheet(Figure):
     """A figure whose panels stand one below the other where the medium is narrow; a notebook shows it as a picture."""
 
+    def savefig(self, fname: Any, **how: Any) -> None:
+        """As Matplotlib's, whatever the user's matplotlibrc has for fonts and salt."""
+        kind = str(how.get("format") or Path(str(fname)).suffix.lstrip("."))
+        with matplotlib.style.context(_SAVED):
+            super().savefig(fname, **{"metadata": _TIMELESS.get(kind), **how})
+
     def _repr_png_(self) -> bytes:
         return self._picture("png")
 
@@ -107,10 +115,9 @@ class Sheet(Figure):
 
     def _picture(self, kind: str) -> bytes:
         out = io.BytesIO()
-        with matplotlib.style.context(["default", {"svg.hashsalt": "flashtwin"}]):
+        with matplotlib.style.context("default"):
             fitting.lay_out(self)
-            metadata = {"Software": None} if kind == "png" else {"Date": None}
-            self.savefig(out, format=kind, dpi=_NOTEBOOK_DPI, metadata=metadata)
+            self.savefig(out, format=kind, dpi=_NOTEBOOK_DPI)
         return out.getvalue()
 
     def subplots(self, nrows: int = 1, ncols: int = 1, **how: Any) -> Any:
@@ -167,7 +174,7 @@ def figure(frame: Frame) -> Figure:
         for panel, axes in places.items():
             if panel.same_y is not None:
                 axes.sharey(places[panel.same_y])
-            mappable = _draw(axes, panel) or mappable
+            mappable = _draw(axes, panel, frame.keys) or mappable
         if frame.colour_bar is not None:
             _colour_bar(fig, frame.colour_bar, mappable, places)
         if frame.keys:
@@ -192,17 +199,21 @@ def _places(fig: Sheet, frame: Frame) -> list[tuple[Axes, Panel | None]]:
     return found
 
 
-def _draw(axes: Axes, panel: Panel) -> Any:
+def _draw(axes: Axes, panel: Panel, keys: Sequence[LegendEntry]) -> Any:
     """Draws a panel; returns its heat map, if it has one."""
     axes.use_sticky_edges = panel.sticky
     drawn = None
+    untold: list[tuple[Mark, Any]] = []
     for mark in panel.marks:
         if mark.method == "heat":
             drawn = _heat(axes, mark)
             continue
         artists = getattr(axes, mark.method)(*mark.args, **mark.how)
-        for artist in artists if mark.tip else ():
-            artist.set_gid(f"{TIP}{mark.tip}")
+        if mark.tip:
+            for artist in tips.each(artists):
+                artist.set_gid(f"{TIP}{mark.tip}")
+        else:
+            untold.append((mark, artists))
     axes.grid(False)
     if panel.grid != "none":
         axes.grid(True, axis=panel.grid)  # type: ignore[arg-type]
@@ -212,6 +223,11 @@ def _draw(axes: Axes, panel: Panel) -> Any:
         _scale(axes, which, axis)
     if panel.legend:
         _legend_inside(axes, *panel.legend)
+    # Also for heat maps, which are pictures without parts.
+    words = ", ".join(filter(None, (panel.title, panel.x.label, panel.y.label)))
+    axes.set_gid(TIP + words if words else None)
+    for mark, artists in untold:
+        tips.give(axes, mark, artists, keys, panel.title or panel.y.label)
     return drawn
 
 

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from . import drawing, fitting, fonts
+from . import drawing, fitting, fonts, tips
 from .colours import GRID, INK, MUTED, PAGE_PAIRS, SURFACE
 from .declared import Frame, Medium
 
@@ -22,7 +22,7 @@ _FAMILIES = re.compile(f"('{fonts.CUT}', )?'{fonts.WHOLE}'")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _PATH = re.compile(r' d="([^"]*)"')
 _TAG = re.compile(r"<[^>]*>")
-_TIP = re.compile(f'<g id="{drawing.TIP}([^"]*)">')
+_TIP = re.compile(f'<g id="{tips.TIP}([^"]*)">')
 
 
 def saved(frame: Frame | None, medium: Medium, *, page_only: bool) -> dict[str, str | bytes]:

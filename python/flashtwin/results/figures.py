@@ -158,6 +158,11 @@ def _bound(text: str) -> Bound:
     return Bound(found, parts[2], limit, text)
 
 
+def costs(rows: Sequence[Mapping[str, Any]], wanted: Sequence[Figure]) -> list[list[float]]:
+    """The figures of each row, turned round where more is better, for `front`."""
+    return [[one.cost(row[one.path]) for one in wanted] for row in rows]
+
+
 def front(values: Sequence[Sequence[float]]) -> list[int]:
     """Places of the entries that no other one beats: none is as small in everything and smaller in something.
 

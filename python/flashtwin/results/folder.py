@@ -102,6 +102,11 @@ def write_text(path: Path, text: str) -> None:
         partial.replace(path)
 
 
+def without_report(path: Path) -> None:
+    """Removes the page of an earlier call, because its figures may not be those of the folder any more."""
+    (path / names.REPORT).unlink(missing_ok=True)
+
+
 def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 

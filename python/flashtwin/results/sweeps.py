@@ -1,6 +1,6 @@
 """Reads the folder of a sweep: its points in order and the figures of each. Reads files only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,8 @@ from flashtwin.results.variation import PointColumns, columns, is_seed
 
 #: The key that says how many requests are under way in a closed loop; with 0 the trace's clock says when they come.
 DEPTH = K.replay.queue_depth
+#: Keys that are given to a buyer: drive, load and state of the drive. Points under other conditions do not compete.
+CONDITIONS = ("device", K.replay.speed, DEPTH, K.replay.content, K.replay.preload)
 #: The state of a point: replayed, refused by the core, or not replayed yet.
 DONE, FAILED, MISSING = "done", "failed", "missing"
 FIGURES_MAX = 8
@@ -86,6 +88,18 @@ class SavedSweep:
     def seeds(self) -> list[str]:
         """Keys that draw another sample of the same thing."""
         return [key for key in self.axes if is_seed(key)]
+
+    @property
+    def conditions(self) -> list[str]:
+        return [key for key in self.axes if key in CONDITIONS]
+
+    def by_condition(self, rows: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
+        """Rows by their trace and the values of `conditions`: only rows of one condition can beat one another."""
+        groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+        for row in rows:
+            condition = (row["trace"], *(row.get(f"config.{key}") for key in self.conditions))
+            groups.setdefault(condition, []).append(row)
+        return groups
 
     @property
     def is_closed(self) -> bool:

@@ -44,7 +44,7 @@ class Batch(Tabular):
 
     >>> import flashtwin as ft
     >>> ft.open("traces/webvm-small.fiu.zst").excerpt(to_s=10).write_parquet("short.parquet")
-    >>> done = ft.characterize_many(["short.parquet"], "out/batch", workers=1, reports=False)
+    >>> done = ft.characterize_many(["short.parquet"], "out/batch", workers=1, report=False)
     >>> done.traces
     ['short']
     """
@@ -72,7 +72,7 @@ def characterize_many(
     workers: int = 0,
     on: Any = None,
     shard: str | None = None,
-    reports: bool = True,
+    report: bool = True,
     sample: float | None = None,
     stream: bool = False,
     by_volume: bool = False,
@@ -95,7 +95,7 @@ def characterize_many(
         on: a Dask cluster, a Dask client or an address to work on instead, as in `sweep`.
         shard: `"2/8"`: only the second of eight parts of the traces, beside other processes in the same folder.
             Statistics and page are left to a call without it, when all parts have ended.
-        reports: whether each trace gets a page of its own as well; drawing it takes seconds.
+        report: whether to draw pages, one for all traces and one for each; each takes seconds.
         sample: share of pages and contents looked at.
         stream: bounded memory, several passes.
         by_volume: each volume of a file is a workload of its own in the statistics, as in SWC.
@@ -106,13 +106,13 @@ def characterize_many(
         **sets: the same as keywords.
 
     >>> import flashtwin as ft
-    >>> done = ft.characterize_many(["traces/webvm-small.fiu.zst"], "out/many", workers=1, reports=False)
+    >>> done = ft.characterize_many(["traces/webvm-small.fiu.zst"], "out/many", workers=1, report=False)
     >>> done.failures
     []
     """
     options = resolved({"sample_rate": sample, **merged(settings, sets)})
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    how = jobs.JobOptions(options, Reading(format, on_bad_line), stream, by_volume, reports)
+    how = jobs.JobOptions(options, Reading(format, on_bad_line), stream, by_volume, report)
     return run(given, Path(out), how, workers, on, plan.shard(shard) if shard else None, progress, notify)
 
 
@@ -145,7 +145,7 @@ def run(
         good = [job for job in planned if job.name not in failures]
         if shard is not None:
             return Batch(ready, None, [job.name for job in good], _failed(failures), {}, [])
-        return _finish(ready, good, {name: category for name, (_, category) in found.items()}, failures)
+        return _finish(ready, good, {name: category for name, (_, category) in found.items()}, failures, how)
 
 
 def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
@@ -195,7 +195,9 @@ def shared(out: Path) -> Iterator[Path]:
         yield ready
 
 
-def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], failures: dict[str, str]) -> Batch:
+def _finish(
+    path: Path, good: Sequence[jobs.Job], categories: dict[str, str], failures: dict[str, str], how: jobs.JobOptions
+) -> Batch:  # fmt: skip
     import pyarrow
 
     from flashtwin import report
@@ -217,7 +219,9 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
         path / names.COLLECTION,
         {"flashtwin": folder.VERSION, "traces": [trace.name for trace in traces], "counts": who.counts},
     )
-    page = report.build(path)
+    page = report.build(path) if how.report else None
+    if page is None:
+        folder.without_report(path)
     return Batch(path, page, [trace.name for trace in traces], failed, who.counts, flat)
 
 

@@ -70,7 +70,7 @@ def search(
     else:
         searched.ask_sampler()
     searched.write(ended=True)
-    return finish(out, alone=True, notify=notify)
+    return finish(out, alone=True, page=how.report, notify=notify)
 
 
 def _wanted(minimize: str, maximize: str) -> list[figures.Figure]:

@@ -60,6 +60,7 @@ class SweepOptions:
     over: Over = "mean"
     #: Whether nobody named the systems: of those, a trace without contents leaves out what looks at contents.
     any_systems: bool = False
+    report: bool = True
 
 
 @checked
@@ -88,6 +89,7 @@ def sweep(
     trade: str = TRADE,
     format: str | None = None,  # noqa: A002 - as in `open`
     on_bad_line: OnBadLine = "fail",
+    report: bool = True,
     progress: Progress | None = None,
     notify: Notify | None = None,
     **sets: Any,
@@ -123,6 +125,7 @@ def sweep(
         trade: the two figures that the page sets against one another.
         format: the format of all files, where their looks leave doubt.
         on_bad_line: `"fail"` or `"skip"`.
+        report: whether to draw the page, which takes longer than reading 100 runs from the store.
         progress: told `"reading"` and `"runs"`, how many are done and how many there are (`flashtwin.progress`).
         notify: called with a sentence when runs are reused or fail.
         **sets: the same as `settings`, as keywords.
@@ -140,7 +143,7 @@ def sweep(
     how = SweepOptions(
         Reading(format, on_bad_line), "zip" if zip else "grid", sample, seed_of("search_seed", search_seed), workers,
         on, plan.shard(shard) if shard else None, Path(store) if store else None, keep_tables, equal_ground, stream,
-        trade, minimize, maximize, subject_to, trials, over, systems is SYSTEMS,
+        trade, minimize, maximize, subject_to, trials, over, systems is SYSTEMS, report,
     )  # fmt: skip
     if seed is not None:
         sets["seed"] = seeds_of(seed)
@@ -189,7 +192,7 @@ def run(
         planned = bench.plan(_points(bench, axes, notify), axes, notify)
         planned.write(out)
         bench.make(planned.points, progress, notify, say_reused=True)
-        return finish(out, alone=how.shard is None, notify=notify)
+        return finish(out, alone=how.shard is None, page=how.report, notify=notify)
     finally:
         # Of this one's workers that were killed.
         _clear(store, out)

@@ -203,7 +203,8 @@ class Sweep(Tabular):
     def pareto(self, by: str | None = None) -> pyarrow.Table:
         """The points that no other one beats in all of the figures (`"read.mean,programs"`), as rows.
 
-        Of a search over several traces: the rows, on all of them, of the settings that no other one beats over all.
+        Only points of one trace, drive and load (speed, queue depth, contents, preload) are compared. Of a search over
+        several traces: the rows, on all of them, of the settings that no other one beats over all.
 
         Raises:
             ArgumentError: a figure is not known.
@@ -216,8 +217,10 @@ class Sweep(Tabular):
                                    for trial in trials])  # fmt: skip
             return table_of([dict(row) for place in front for row in trials[place].rows])
         rows = [row for row in rows if all(row.get(one.path) is not None for one in wanted)]
-        places = figures.front([[one.cost(row[one.path]) for one in wanted] for row in rows])
-        return table_of([rows[place] for place in places])
+        best: list[Mapping[str, Any]] = []
+        for group in self._saved.by_condition(rows).values():
+            best += [group[place] for place in figures.front(figures.costs(group, wanted))]
+        return table_of(best)
 
     def to_arrow(self) -> pyarrow.Table:
         """A row for each point."""
@@ -231,11 +234,14 @@ class Sweep(Tabular):
         there = [name for name in dict.fromkeys(columns) if name in self._table.column_names]
         return f"<p>{html.escape(repr(self))}</p>{shown(self._table.select(there))}"
 
-    def write(self) -> None:
-        """Writes the table and the page into the folder."""
+    def write(self, *, page: bool = True) -> None:
+        """Writes the table and, if asked for, the page into the folder."""
+        self.write_table()
+        if not page:
+            folder.without_report(self.path)
+            return
         from flashtwin import report
 
-        self.write_table()
         report.build(self.path)
 
     def write_table(self) -> None:
@@ -248,11 +254,11 @@ class Sweep(Tabular):
         return self.path / names.REPORT
 
 
-def finish(out: Path, *, alone: bool, notify: Notify | None = None) -> Sweep:
+def finish(out: Path, *, alone: bool, page: bool = True, notify: Notify | None = None) -> Sweep:
     """Writes table and page. One shard of several leaves them to the last, which finds the sweep complete."""
     found = Sweep.read(out)
     if alone or found.complete:
-        found.write()
+        found.write(page=page)
         if notify:
             for effect in found.effects:
                 notify(effect.line)

@@ -11,7 +11,8 @@ from .. import colours, mark
 from ..declared import Axis, Data, Drawing, Frame, Panel, chart, line_key, nothing
 from .timelines import Curve, column_or_gaps, columns, curve, curves, first_at
 
-READ, WRITE, GREY, HUES = colours.READ[0], colours.WRITE[0], colours.GREY[0], colours.HUES
+READ, WRITE = colours.READ[0], colours.WRITE[0]
+MAIN, SECOND, THIRD, REST = (light for light, _ in colours.SERIES)
 _SHARES = Axis(ticks="shares")
 
 
@@ -115,10 +116,10 @@ def stability(workload: TraceResults) -> Drawing:
     if table is None:
         return no_content(workload, "popularity_stability")
     looks = {
-        "popular_before_percent": ("popular one period ago", HUES[1][0]),
-        "read_before_percent": ("read one period ago", HUES[0][0]),
-        "seen_before_percent": ("seen one period ago", HUES[5][0]),
-        "first_read_percent": ("never read before", GREY),
+        "popular_before_percent": ("popular one period ago", SECOND),
+        "read_before_percent": ("read one period ago", MAIN),
+        "seen_before_percent": ("seen one period ago", THIRD),
+        "first_read_percent": ("never read before", REST),
     }
     period, new = table.columns["period"] + 1, table.get("new_contents")
     shares = {name: values for name in looks if (values := table.get(name)) is not None}
@@ -185,7 +186,7 @@ def miss_ratio(workload: TraceResults) -> Drawing:
 
 
 def _misses(line: Curve, error: Floats | None, of: str) -> list[mark.Mark]:
-    label, colour = {"content": ("contents", HUES[1][0]), "address": ("addresses", GREY)}[of]
+    label, colour = {"content": ("contents", SECOND), "address": ("addresses", REST)}[of]
     x, y = np.maximum(line[0], 1.0), line[1]
     marks = [mark.step(x, y * 100, where="post", color=colour, label=label)]
     if error is not None and error.size == y.size:
@@ -251,16 +252,16 @@ def space(workload: TraceResults) -> Drawing:
     end, pages, contents = known
     at, held = np.append(0.0, end), np.append(contents[:1], contents)
     marks = [
-        mark.step(at, np.append(pages[:1], pages), where="pre", color=GREY),
-        mark.step(at, held, where="pre", color=HUES[0][0]),
-        mark.fill_between(at, held, step="pre", color=HUES[0][0], alpha=0.15, linewidth=0),
+        mark.step(at, np.append(pages[:1], pages), where="pre", color=REST),
+        mark.step(at, held, where="pre", color=MAIN),
+        mark.fill_between(at, held, step="pre", color=MAIN, alpha=0.15, linewidth=0),
     ]
     last_ns = float(end[-1])
     x_axis = Axis("time of the trace", "time", (last_ns, 6), low=0, high=last_ns)
     panel = Panel(marks, x=x_axis, y=Axis(ticks="counts", low=0, high=float(np.nanmax(pages)) * 1.05))
     keys = [
-        line_key("pages that hold data", color=GREY),
-        line_key("distinct contents among them", color=HUES[0][0]),
+        line_key("pages that hold data", color=REST),
+        line_key("distinct contents among them", color=MAIN),
     ]
     data = Data(("period", "end_ns", "pages_held", "contents_held", "share_percent"))
     data.add((), *(column_or_gaps(table, name) for name in data.header))
@@ -302,7 +303,7 @@ def _planes(rows: SavedTable, name: str, number: float | None) -> tuple[Panel, l
         return Panel(grid="none"), []
     mean, low, high = (float(of(percent)) for of in (np.nanmean, np.nanmin, np.nanmax))
     marks = [
-        mark.bar(shown.columns["plane"], percent, 0.75, color=HUES[0][0], linewidth=0),
+        mark.bar(shown.columns["plane"], percent, 0.75, color=MAIN, linewidth=0),
         mark.axhline(mean, color=colours.INK, linewidth=1.0, linestyle=(0, (4, 2))),
     ]
     x_axis = Axis("plane" if number is None else f"plane, of {int(number)}")

@@ -238,7 +238,9 @@ def _dots(study: StudyFolder, level: str, title: str, shares: dict[SavedRun, Flo
             continue
         # Spread by the golden ratio: even, without chance, and neighbours apart.
         shift = (np.arange(values.size) * 0.618034 % 1.0 - 0.5) * 0.5
-        marks.append(mark.scatter(values, place + shift, s=11, color=hues[run.name], alpha=0.65, linewidth=0))
+        low, mean, high = (units.percent(float(value)) for value in (values.min(), values.mean(), values.max()))
+        tip = f"{run.label}: {low} to {high}, mean {mean}"
+        marks.append(mark.scatter(values, place + shift, s=11, color=hues[run.name], alpha=0.65, linewidth=0, tip=tip))
         marks.append(mark.vlines(values.mean(), place - 0.34, place + 0.34, color=colours.INK, linewidth=1.4))
     highest = max(float(values.max()) for values in shares.values())
     x_axis = Axis("of the time busy", "percents", low=0, high=highest * 1.06 or 1.0)

@@ -249,8 +249,8 @@ def read_cost(workload: TraceResults) -> Drawing:
     marks = []
     for chip, words, dash in (("slc-mlc", "SLC/MLC", "-"), ("tlc", "TLC", (0, (4, 2)))):
         for column, label, colour in (
-            ("full_ns", "whole pages", colours.GREY[0]),
-            ("partial_ns", "partial reads", colours.HUES[0][0]),
+            ("full_ns", "whole pages", colours.SERIES[3][0]),
+            ("partial_ns", "partial reads", colours.SERIES[0][0]),
         ):
             found = curve(table.where("chip", chip), "page_bytes", column)
             if found is None:

@@ -28,6 +28,8 @@ from .. import colours, mark
 from ..declared import Axis, Chart, Data, Drawing, Frame, LegendEntry, Panel, is_column, line_key, nothing, shorten
 
 TRACES_MAX = 6
+#: Points of a system that each have a mark of their own, with a tip.
+TIPS_MAX = 300
 FIGURES_MAX, PANELS_MAX = 6, 12
 #: Settings of a search over several traces that are shown, the best first; traces told apart by their marks.
 TRIALS_MAX = 20
@@ -95,41 +97,46 @@ def _scaled(one: Figure, rows: Iterable[Row], label: str = "") -> Axis:
 def trade(found: SavedSweep) -> Drawing:
     """Every point by two figures; those that no other one beats are joined."""
     wanted = across, up = found.trade
-    there = [trace for trace in found.traces if _of(found, trace, wanted)]
-    if not there:
+    whole = [row for row in found.done if all(number(row, one) is not None for one in wanted)]
+    if not whole:
         return nothing(f"No point has both figures, {across.label} and {up.label}.")
-    shown = [trace for trace in there if not any(_is_flat(found, trace, one) for one in wanted)][:TRACES_MAX]
-    if not shown:
-        flat = [one.label for one in wanted if all(_is_flat(found, trace, one) for trace in there)]
-        return nothing(
-            f"There is none: {units.names_plain(flat) or 'one figure or the other'} is the same at every point."
-        )
+    every = {condition: distinct(rows) for condition, rows in found.by_condition(whole).items()}
+    varied = {key: rows for key, rows in every.items() if not any(_is_flat(rows, one) for one in wanted)}
+    if not varied:
+        flat = units.names_plain([one.label for one in wanted if all(_is_flat(rows, one) for rows in every.values())])
+        where = "point" if len(every) == 1 else "point of a trace and condition"
+        return nothing(f"There is none: {flat or 'one figure or the other'} is the same at every {where}.")
     panels, sees = [], []
-    for trace in shown:
-        rows = _of(found, trace, wanted)
-        best = figures.front([[one.cost(row[one.path]) for one in wanted] for row in rows])
+    if found.conditions:
+        sees.append(f"Points compete at equal {units.names(found.conditions)} only, because these are given.")
+    for condition, rows in list(varied.items())[:PANELS_MAX]:
+        best = figures.front(figures.costs(rows, wanted))
         marks = [*_cloud(found, rows), *_front(found, [rows[place] for place in best])]
         for bound in found.bounds:
             marks += [mark.axvline(bound.limit, **_LIMIT)] if bound.figure.path == across.path else []
             marks += [mark.axhline(bound.limit, **_LIMIT)] if bound.figure.path == up.path else []
-        title = trace if len(shown) > 1 else ""
+        where = _where(found, condition)
         x_axis = _scaled(across, rows, across.label)
-        panels.append(Panel(marks, title, x_axis, _scaled(up, rows, up.label), "both"))
-        sees.append(_sees_front(found, trace, rows, best))
+        panels.append(Panel(marks, where, x_axis, _scaled(up, rows, up.label), "both"))
+        sees.append(_sees_front(found, where, rows, best))
+    if len(varied) > len(panels):
+        sees.append(f"{len(panels)} of {len(varied)} conditions are drawn; the CSV has all.")
     rows_of = _rows(panels, 2)
-    height = 0.5 + len(rows_of) * (3.6 if len(shown) == 1 else 2.9)
+    height = 0.5 + len(rows_of) * (3.6 if len(panels) == 1 else 2.9)
     keys = [*_keys(found), line_key("not beaten", color=colours.INK, linewidth=0.9)]
     return Drawing(Frame(height, rows_of, keys), sees, data=_data(found, wanted))
 
 
-def _is_flat(found: SavedSweep, trace: str, one: Figure) -> bool:
-    return len({number(row, one) for row in _of(found, trace, (one,))}) == 1
+def _is_flat(rows: Sequence[Row], one: Figure) -> bool:
+    return len({number(row, one) for row in rows}) == 1
 
 
-def _of(found: SavedSweep, trace: str, wanted: Sequence[Figure]) -> list[Row]:
-    """The runs of a trace that have all of the figures; points of equal configuration are one."""
-    mine = [row for row in found.done if row["trace"] == trace]
-    return [row for row in distinct(mine) if all(number(row, one) is not None for one in wanted)]
+def _where(found: SavedSweep, condition: tuple[Any, ...]) -> str:
+    """A condition in words: the trace, if there are several, and the values of its keys."""
+    trace, *values = condition
+    parts = [shorten(trace, 22)] if len(found.traces) > 1 else []
+    keys = (key.rpartition(".")[2].replace("_", " ") for key in found.conditions)
+    return ", ".join([*parts, *(f"{key} {plain(value)}" for key, value in zip(keys, values, strict=True))])
 
 
 def _cloud(found: SavedSweep, rows: Sequence[Row]) -> list[mark.Mark]:
@@ -141,7 +148,9 @@ def _cloud(found: SavedSweep, rows: Sequence[Row]) -> list[mark.Mark]:
             mine = [row for row in rows if row["system"] == system and figures.keeps(row, found.bounds) is good]
             # What breaks a bound is hollow.
             face: dict[str, Any] = {} if good else {"markerfacecolor": "none", "markeredgewidth": 0.8}
-            marks.append(_dots(mine, across, up, 2.6 + 1.5 * width, color=hues_of(found)[system], alpha=0.9, **face))
+            look = {"color": hues_of(found)[system], "alpha": 0.9, **face}
+            parts = [[row] for row in mine] if len(mine) <= TIPS_MAX else [mine]
+            marks += [_dots(part, across, up, 2.6 + 1.5 * width, **look) for part in parts]
     best = found.best_trial.rows if found.best_trial else [found.best]
     ringed = [row for row in rows if row in best]
     ring = {"markerfacecolor": "none", "markeredgecolor": colours.INK, "markeredgewidth": 1.3}
@@ -150,7 +159,11 @@ def _cloud(found: SavedSweep, rows: Sequence[Row]) -> list[mark.Mark]:
 
 def _dots(rows: Sequence[Row], across: Figure, up: Figure, size: float, **look: Any) -> mark.Mark:
     x, y = [row[across.path] for row in rows], [row[up.path] for row in rows]
-    return mark.plot(x, y, linestyle="none", marker="o", markersize=size, **look)
+    tip = ""
+    if len(rows) == 1:
+        figures_of = (f"{one.label} {one.written(rows[0][one.path])}" for one in (across, up))
+        tip = f"point {rows[0]['point']}, {rows[0]['system']}: {', '.join(figures_of)}"
+    return mark.plot(x, y, linestyle="none", marker="o", markersize=size, tip=tip, **look)
 
 
 def _front(found: SavedSweep, best: Sequence[Row]) -> list[mark.Mark]:
@@ -162,14 +175,14 @@ def _front(found: SavedSweep, best: Sequence[Row]) -> list[mark.Mark]:
     return [mark.step(*zip(*points, strict=True), where=where, **look)] if len(points) > 1 else []
 
 
-def _sees_front(found: SavedSweep, trace: str, rows: Sequence[Row], best: Sequence[int]) -> str:
+def _sees_front(found: SavedSweep, where: str, rows: Sequence[Row], best: Sequence[int]) -> str:
     numbers = ", ".join(str(rows[place]["point"]) for place in best[:12])
     more = ", …" if len(best) > 12 else ""
-    where = f"On {trace}, " if len(found.traces) > 1 else ""
+    before = f"{where}: " if where else ""
     so_far = "" if found.complete else " so far"
     are = "is" if len(best) == 1 else "are"
     return (
-        f"{where}{units.count(len(best))} of {units.plural(len(rows), 'run')} {are} beaten by no other one"
+        f"{before}{units.count(len(best))} of {units.plural(len(rows), 'run')} {are} beaten by no other one"
         f"{so_far}: point {numbers}{more}."
     )
 

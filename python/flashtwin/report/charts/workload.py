@@ -152,7 +152,7 @@ def _gaps(gaps: Curve, data: Data) -> Panel:
     x, y = gaps
     data.add(("interval_ns", "all"), x, y)
     shown = x > 0
-    marks = [mark.step(x[shown], y[shown] * 100.0, where="post", color=colours.HUES[0][0])]
+    marks = [mark.step(x[shown], y[shown] * 100.0, where="post", color=colours.SERIES[0][0])]
     x_axis = Axis(ticks="log time") if shown.any() else Axis()
     return Panel(marks, "Requests that follow within this time", x_axis, Axis(ticks="shares"), "both")
 
