@@ -49,7 +49,10 @@ WRONG: list[tuple[Callable[[Any], Any], str]] = [
         lambda t: ft.open(t, on_bad_line="ignore"),
         "on_bad_line is 'ignore', of type str: expected one of 'fail', 'skip'",
     ),
-    (lambda t: ft.sweep(t, "out", "rr-ssd", seed=[1, 2]), r"seed is \[1, 2\], of type list: expected a whole number"),
+    (
+        lambda t: ft.sweep(t, "out", "rr-ssd", search_seed=[1]),
+        r"search_seed is \[1\], of type list: expected a whole number",
+    ),
     (
         lambda t: ft.open(t, from_sec=1),
         "open: got an unexpected keyword argument 'from_sec'; did you mean the argument",
@@ -80,7 +83,24 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 FUNCTIONS = dict(public_functions())
-FITTING = (None, True, 1, "1", "fail", "s", "parquet", "default", "mean", "address", "D", Path(), print, {}, ())
+FITTING = (
+    None,
+    True,
+    1,
+    "1",
+    "fail",
+    "s",
+    "parquet",
+    "default",
+    "mean",
+    "address",
+    "D",
+    "blocks",
+    Path(),
+    print,
+    {},
+    (),
+)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -116,7 +136,7 @@ def test_a_keyword_that_is_nearly_an_argument_names_it(trace: Path) -> None:
 
 def test_a_wrong_goal_is_refused_before_anything_is_read(tmp_path: Path, cli: Cli) -> None:
     missing, out = tmp_path / "missing.csv", tmp_path / "out"
-    nearest = "goal 'raed.p99' is no figure; did you mean 'read.p99'"
+    nearest = "no figure of a run is called 'raed.p99'; did you mean 'read.p99'"
     with pytest.raises(ft.ConfigError, match=nearest):
         ft.study(missing, out, goal="raed.p99")
     with pytest.raises(ft.ConfigError, match=nearest):

@@ -75,7 +75,7 @@ def additions() -> dict[str, Addition]:
         "reason to wait": of_page(
             "batches", f"{host}/batches.rs", "//! Writes that wait while collection",
             (f"{host}/mod.rs", "mod arrival;\n"),
-            (f"{host}/mod.rs", "    /// The power-protected RAM has a place.\n    BufferPlace,\n"),
+            (f"{host}/mod.rs", "    Sample(u32),\n"),
         ),
         "trace format": ({f"{formats}/twin.rs": mqsim + KNOWN}, (
             (f"{formats}/mod.rs", "mod tencent;\n", "mod twin;\n"),

@@ -63,10 +63,10 @@ def test_aged_drives_differ_by_seed_and_new_ones_do_not(trace: ft.Trace) -> None
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"over": "weeks"}, "expected one of blocks, synthesis, ageing, seed"),
+        ({"over": "weeks"}, "expected one of 'blocks', 'synthesis', 'ageing', 'seed'"),
         ({"over": "synthesis"}, r"takes a recipe; ft.imitate\(trace\)"),
         ({"over": "seed", "n": 4}, "n is 4: 5 replications"),
-        ({"over": "seed", "n": "abc"}, "n is 'abc': expected a whole number"),
+        ({"over": "seed", "n": "abc"}, "n is 'abc', of type str: expected a whole number"),
         ({"n": 10}, "leave n out"),
         ({"figures": ["programs"]}, "'programs' has no interval over blocks"),
         ({"systems": ["ca-ssd"]}, "name two or more"),
@@ -87,7 +87,7 @@ def test_seeds_of_a_sweep_are_those_of_its_systems(trace: ft.Trace, tmp_path: Pa
     rows = swept.to_arrow().to_pylist()
     assert [(row["system"], row["config.seed"]) for row in rows] == [(name, at) for name in PAIR for at in (1, 2, 3)]
     for wrong in ({"seed": "abc"}, {"seed": [1, 1.5]}, {"search_seed": "abc"}, {"search_seed": -1}):
-        with pytest.raises(ft.ArgumentError, match="expected a whole number, 0 or more"):
+        with pytest.raises(ft.ArgumentError, match=r"expected .*whole number"):
             ft.sweep(trace, tmp_path / "wrong", PAIR, **wrong)  # type: ignore[arg-type]
 
 

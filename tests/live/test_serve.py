@@ -77,7 +77,7 @@ def test_a_system_and_its_keys_are_named_as_for_a_replay(tmp_path: Path) -> None
         ft.serve(image, alpha=0.4)
     with pytest.raises(ft.ConfigError, match="finished system 'rr-ssd'"):
         ft.serve(image, system=ft.system("rr-ssd"), alpha=0.3)
-    with pytest.raises(ft.ArgumentError, match="not of type int"):
+    with pytest.raises(ft.ArgumentError, match="system is 5, of type int"):
         ft.serve(image, system=5)  # type: ignore[arg-type]
     with pytest.raises(ft.ArgumentError, match="give it once"):
         ft.serve(image, settings={"alpha": 0.3}, alpha=0.3)

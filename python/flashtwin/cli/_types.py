@@ -120,10 +120,11 @@ def systems(text: str) -> tuple[str, ...]:
 
 
 def goal(text: str) -> str:
-    """A figure to shorten, by a name that there is."""
+    """Figures to shorten, by names that there are."""
     from flashtwin.causes.figures import goal as named
 
-    named(text)
+    for name in text.split(","):
+        named(name.strip())
     return text
 
 

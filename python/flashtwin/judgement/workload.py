@@ -82,7 +82,9 @@ def _try_partitions(of: Evidence, answer: str) -> Action:
         "Separate hot from cold pages (`ftl.partition.policy`) and compare the write amplification on equal flash: "
         "`offline` is the bound, `bloom-filters` with two partitions the practical policy"
     )
-    if not pays:
+    if answer == UNKNOWN:
+        words = "Replay a full drive with partitions (`ftl.partition.policy`)"
+    elif not pays:
         words = "Leave `ftl.partition.policy = none`; this command shows the alternatives"
     keys = f"--set ftl.partition.policy={policies} --set ftl.partition.partitions={count} {FULL} --trade wa,programs"
     return actions.sweep(of, words, keys, "partitions")

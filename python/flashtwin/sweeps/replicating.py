@@ -6,14 +6,15 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress
 from flashtwin.recipes.workloads import Workload, workload
-from flashtwin.replays.presets import System
+from flashtwin.replays.presets import System, Systems
 from flashtwin.replays.running import Comparison, Result, compare, name_systems
 from flashtwin.results import intervals
 from flashtwin.results.figures import Figure, figure
@@ -70,9 +71,10 @@ class Replication(Tabular):
         )
 
 
+@checked
 def replicate(
     source: Replayable | Workload | str | Path,
-    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System],
+    systems: Systems,
     n: int | None = None,
     *,
     over: Source = "blocks",
@@ -113,8 +115,6 @@ def replicate(
     >>> row["low"] < row["difference"] < row["high"]
     True
     """
-    if over not in get_args(Source):
-        raise ArgumentError(f"over is {over!r}: expected one of {', '.join(get_args(Source))}")
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     if len(chosen) < 2:
         raise ArgumentError("one system has no difference to another; name two or more, the first being the baseline")

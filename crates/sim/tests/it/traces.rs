@@ -229,7 +229,7 @@ fn a_run_writes_the_same_bytes_twice() {
         assert!(one == two, "{name:?} differs");
         files += 1;
     }
-    assert_eq!(files, 14);
+    assert_eq!(files, 16);
     std::fs::remove_dir_all(&scratch).unwrap();
 }
 
