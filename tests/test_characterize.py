@@ -1,7 +1,6 @@
 """`flashtwin characterize` and `advise`: one trace, many, broken ones, again, interrupted, in parallel."""
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable
