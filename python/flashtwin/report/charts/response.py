@@ -52,8 +52,9 @@ def candidates(study: StudyFolder) -> Drawing:
     made = choosing.decide(study)
     if made is None or not made.is_searched:
         return nothing("No settings were tried; a study with `--effort` does that.")
-    rows, goal, hues = shown_candidates(made), made.goal, colours.of_runs(study.every_candidate)
+    rows, goal = shown_candidates(made), made.goal
     grey = {"marker": "o", "color": colours.GREY[0], "markersize": 4.6, "linestyle": "none"}
+    settled = {**grey, "marker": "s", "color": colours.SERIES[0][0]}
     marks = []
     for place, row in enumerate(rows):
         value, before = made.value(row), row.as_configured
@@ -62,9 +63,8 @@ def candidates(study: StudyFolder) -> Drawing:
         if before is not None:
             tip = f"{row.system}, as configured: {goal.written(before)}"
             marks.append(mark.plot([before], [place], zorder=2, tip=tip, **grey))
-        look = {**grey, "marker": "s", "color": hues[row.run.name]}
         marks.append(
-            mark.plot([value], [place], zorder=3, tip=f"{row.system} {row.how}: {goal.written(value)}", **look)
+            mark.plot([value], [place], zorder=3, tip=f"{row.system} {row.how}: {goal.written(value)}", **settled)
         )
         place_of = {"textcoords": "offset points", "ha": "right", "va": "center", "size": colours.SMALL_PT}
         marks.append(mark.annotate(goal.written(value), (min(ends), place), (-5, 0), **place_of))
@@ -75,7 +75,6 @@ def candidates(study: StudyFolder) -> Drawing:
     for one in made.candidates:
         about = (goal.name, one.as_configured, made.value(one), one.run.number("pages_programmed"), one.price)
         data.rows.append((one.system, ", ".join(one.settings), *about, one.command))
-    settled = {**grey, "marker": "s", "color": colours.MUTED}
     keys = [line_key("as configured", **grey), line_key("with its settings", **settled)]
     height_in = (1.05 if is_column() else 0.72) + 0.21 * len(rows)
     frame = Frame(height_in, [[Panel(marks, x=x_axis, y=y_axis, grid="x")]], keys)
