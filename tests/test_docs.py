@@ -105,7 +105,7 @@ def test_commands_exist(where: str, line: str) -> None:
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert all(word in targets for word in words[1:] if "=" not in word)
         return
-    if words[0] == "truncate":
+    if words[0] in ("truncate", "echo"):
         return
     assert words[0].removeprefix(".venv/bin/") == "flashtwin", f"{where}: what is {words[0]}?"
     command: click.Command = flashtwin

@@ -53,8 +53,8 @@ def candidates(study: StudyFolder) -> Drawing:
     if made is None or not made.is_searched:
         return nothing("No settings were tried; a study with `--effort` does that.")
     rows, goal = shown_candidates(made), made.goal
-    grey = {"marker": "o", "color": colours.GREY[0], "markersize": 4.6, "linestyle": "none"}
-    settled = {**grey, "marker": "s", "color": colours.SERIES[0][0]}
+    configured = {"marker": "o", "color": colours.SERIES[3][0], "markersize": 4.6, "linestyle": "none"}
+    settled = {**configured, "marker": "s", "color": colours.SERIES[0][0]}
     marks = []
     for place, row in enumerate(rows):
         value, before = made.value(row), row.as_configured
@@ -62,7 +62,7 @@ def candidates(study: StudyFolder) -> Drawing:
         marks.append(mark.plot(ends, [place, place], color=colours.GRID, linewidth=2.2, zorder=1))
         if before is not None:
             tip = f"{row.system}, as configured: {goal.written(before)}"
-            marks.append(mark.plot([before], [place], zorder=2, tip=tip, **grey))
+            marks.append(mark.plot([before], [place], zorder=2, tip=tip, **configured))
         marks.append(
             mark.plot([value], [place], zorder=3, tip=f"{row.system} {row.how}: {goal.written(value)}", **settled)
         )
@@ -75,7 +75,7 @@ def candidates(study: StudyFolder) -> Drawing:
     for one in made.candidates:
         about = (goal.name, one.as_configured, made.value(one), one.run.number("pages_programmed"), one.price)
         data.rows.append((one.system, ", ".join(one.settings), *about, one.command))
-    keys = [line_key("as configured", **grey), line_key("with its settings", **settled)]
+    keys = [line_key("as configured", **configured), line_key("with its settings", **settled)]
     height_in = (1.05 if is_column() else 0.72) + 0.21 * len(rows)
     frame = Frame(height_in, [[Panel(marks, x=x_axis, y=y_axis, grid="x")]], keys)
     return Drawing(frame, _sees_candidates(study, made), data=data)
