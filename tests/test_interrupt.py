@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import AbstractContextManager
 from functools import partial
@@ -134,3 +135,25 @@ def test_an_error_of_the_callback_stops_the_run(small_trace: Path) -> None:
 
     with pytest.raises(LookupError, match="from the callback"):
         ft.replay(trace, "conventional", progress=fail)
+
+
+def test_a_worker_stops_although_python_ignores_what_a_destructor_raises() -> None:
+    program = """
+import os, signal, sys, time
+from flashtwin.sweeps import worker
+
+class Destroyed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+
+class Tasks:
+    def __iter__(self):
+        Destroyed()
+        time.sleep(600)
+
+sys.stdin = Tasks()
+worker.main()
+"""
+    done = finished(sys.executable, "-c", program)
+    assert (done.status, done.err) == (128 + signal.SIGALRM, "")

@@ -5,6 +5,8 @@ does (memory, a crash) away from the others. It ends with its input, or on SIGTE
 and leaves complete files only.
 """
 
+from __future__ import annotations
+
 import importlib
 import json
 import os
@@ -20,6 +22,8 @@ def main() -> None:
     # Ctrl-C is for the parent to see, which then tells its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGALRM, _stop)
+    sys.unraisablehook = _stop_later
     try:
         for line in sys.stdin:
             sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
@@ -41,3 +45,11 @@ def answer(task: dict[str, Any]) -> dict[str, str]:
 
 def _stop(number: int, _: FrameType | None) -> None:
     raise SystemExit(128 + number)
+
+
+def _stop_later(ignored: sys.UnraisableHookArgs) -> None:
+    """Python ignores what is raised within a `__del__`, so a signal that comes then would be lost."""
+    if isinstance(ignored.exc_value, SystemExit):
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    else:
+        sys.__unraisablehook__(ignored)
