@@ -159,17 +159,10 @@ def study(
     with folder.prepared(out) as path:
         opened = as_replayable(trace, progress)
         asked = StudyQuestions(
-            effort,
-            question,
-            grounds,
-            vary_acknowledgement,
-            fill,
-            systems is SYSTEMS,
-            equal_ground,
-            per_request,
-            threads,
-            report,
-        )
+            effort=effort, question=question, grounds=grounds, vary_acknowledgement=vary_acknowledgement, fill=fill,
+            any_systems=systems is SYSTEMS, equal_ground=equal_ground, per_request=per_request, threads=threads,
+            report=report,
+        )  # fmt: skip
         return run(path, opened, chosen, asked, progress, notify)[0]
 
 
@@ -203,7 +196,7 @@ def asked_for(goal: str | None, worth: float, prices: str | Path | None) -> Want
     return WantedChoice(goals, worth, Prices.read(prices))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StudyQuestions:
     """The options of a study beside its trace and its systems, as in `study`."""
 

@@ -89,7 +89,7 @@ pub(crate) struct DeviceFile {
 }
 
 impl DeviceFile {
-    pub(crate) fn read(name: &str, schema: &Value) -> Result<Self, ConfigError> {
+    pub(crate) fn read(name: &str, schema: &Value, all: &Keys) -> Result<Self, ConfigError> {
         let mut layers = layers(&DEVICE, name)?;
         let mut controllers = Vec::new();
         let mut source: Option<Value> = None;
@@ -106,7 +106,6 @@ impl DeviceFile {
             controllers.push((layer.place.clone(), tables));
         }
         let keys = Keys::new(&schema["properties"]["nand"], "`flashtwin devices rr-ssd` shows every key");
-        let all = Keys::new(schema, LISTED);
         let check = |layers: &[Layer]| -> Result<Map<String, Value>, ConfigError> {
             let mut nand = Map::new();
             layers.iter().for_each(|layer| merge(&mut nand, layer.given.clone()));

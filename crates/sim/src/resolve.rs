@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use flashtwin_ftl::Ftl;
 use flashtwin_nand::NandDevice;
@@ -98,7 +99,7 @@ const NOT_SET: [&str; 2] = ["name", "description"];
 /// `engine.slots` for `engine.slot`; of a file also the file, and its keys that the system does not look at.
 pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, ConfigError> {
     let layers = system_layers(system)?;
-    let sources = Sources { schema: schema(), keys: Keys::new(&schema(), LISTED) };
+    let sources = &*SOURCES;
     let settings: Vec<(String, Value)> = sets
         .iter()
         .map(|(key, value)| setting(&sources.keys, key, value))
@@ -118,7 +119,7 @@ pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, Conf
 /// # Errors
 /// [`ConfigError`] naming the file and its key that is wrong or missing.
 pub fn device_file(name: &str) -> Result<String, ConfigError> {
-    Ok(DeviceFile::read(name, &schema())?.text)
+    Ok(DeviceFile::read(name, &SOURCES.schema, &SOURCES.keys)?.text)
 }
 
 /// What files and settings are read with.
@@ -126,6 +127,12 @@ struct Sources {
     schema: Value,
     keys: Keys,
 }
+
+/// Made once, because a search resolves thousands of systems.
+static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
+    let schema = schema();
+    Sources { keys: Keys::new(&schema, LISTED), schema }
+});
 
 impl Sources {
     fn resolve(&self, layers: &[Layer], settings: &[(String, Value)]) -> Result<Resolved, ConfigError> {
@@ -151,7 +158,7 @@ impl Sources {
                 return Err(ConfigError(format!("device is {other}: expected {expected}")));
             }
         };
-        let device = DeviceFile::read(device, &self.schema)?;
+        let device = DeviceFile::read(device, &self.schema, &self.keys)?;
         let controlled_at = set_device.map_or(naming.unwrap_or(0), |_| layers.len());
         let mut tree = defaults()?;
         tree.insert("nand".into(), Value::Object(device.nand));

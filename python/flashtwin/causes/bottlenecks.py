@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from flashtwin.causes.case import Case, Sets, WhatIf
-from flashtwin.judgement.catalogue import times_the_dies
+from flashtwin.judgement.catalogue import always, happened, is_set, times_the_dies
 from flashtwin.settings import Value
 
 #: Transfers a second, in millions, at which the largest page takes less than a nanosecond.
@@ -24,10 +24,6 @@ _DIES_TIMES = (8, 4, 2)
 _DEPTH_TIMES = 64
 #: A new drive has this many times the space of all data held and written, so that no plane fills up.
 _ROOM_TIMES = 4
-
-
-def _always(_: Case) -> bool:
-    return True
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class Bottleneck:
     #: Keys under which it costs nothing, or what gives them.
     ideal: Mapping[str, Value] | Callable[[Case], Sets]
     #: Whether it can cost anything at all: an event that never happened needs no replay.
-    applies: Callable[[Case], bool] = _always
+    applies: Callable[[Case], bool] = always
     #: Wider things that it is a part of, directly or not.
     within: frozenset[str] = field(default_factory=frozenset)
     #: Whether it is the time of the flash cells, which no controller changes.
@@ -69,14 +65,6 @@ _CHIP = frozenset(
 )
 #: The causes that include more work for the flash.
 _FLASH = frozenset(("dies", "placement", "suspension", "read", "program"))
-
-
-def _counts(name: str) -> Callable[[Case], bool]:
-    return lambda case: case.count(name) > 0
-
-
-def _is_set(key: str) -> Callable[[Case], bool]:
-    return lambda case: case[key] > 0
 
 
 def _suspends_nothing(case: Case) -> bool:
@@ -117,7 +105,7 @@ def _no_sensing(case: Case) -> Sets:
 BOTTLENECKS: tuple[Bottleneck, ...] = (
     Bottleneck(
         "hash", "hash unit", "the hash unit", "hashing at no cost", frozenset(("hash_queue",)),
-        {"engine.hash_us": 0.0, "engine.hash_lanes": _ALL_LANES}, _counts("page_ops.pages_hashed"),
+        {"engine.hash_us": 0.0, "engine.hash_lanes": _ALL_LANES}, happened("page_ops.pages_hashed"),
     ),
     Bottleneck(
         "bus", "channels", "the channels", "channels without a transfer time", frozenset(("channel",)),
@@ -129,7 +117,7 @@ BOTTLENECKS: tuple[Bottleneck, ...] = (
     ),
     Bottleneck(
         "erase", "erases", "erases", "erases that take no time", frozenset(("erase",)),
-        {"nand.erase_us": 0.0}, _counts("erases.total"), _FLASH | {"gc"},
+        {"nand.erase_us": 0.0}, happened("erases.total"), _FLASH | {"gc"},
     ),
     Bottleneck(
         "placement", "uneven chips", "uneven load on the chips",
@@ -157,33 +145,33 @@ BOTTLENECKS: tuple[Bottleneck, ...] = (
         "mapping", "mapping misses", "misses in the mapping cache", "all mapping tables in RAM",
         frozenset(("tables", "table_page")),
         {"ftl.mapping_cache.bytes": "unlimited", "ftl.mapping_cache.checkpoint_s": 0.0},
-        _counts("mapping_cache.misses"), _FLASH | {"bus"},
+        happened("mapping_cache.misses"), _FLASH | {"bus"},
     ),
     Bottleneck(
         "fingerprints", "missed duplicates", "duplicates that a small fingerprint store misses",
         "a fingerprint store without a limit", frozenset(), {"ftl.dedup.fingerprint_entries": "unlimited"},
-        _counts("dedup.duplicates_missed"), _FLASH,
+        happened("dedup.duplicates_missed"), _FLASH,
     ),
     Bottleneck(
         "copies", "making copies", "copying popular contents", "no copies", frozenset(("copy",)),
-        {"ftl.replication.policy": "none"}, _counts("flash_writes.replica"), _FLASH,
+        {"ftl.replication.policy": "none"}, happened("flash_writes.replica"), _FLASH,
     ),
     Bottleneck(
         "slots", "controller slots", "the slots of the controller", "a slot for every request", frozenset(("slot",)),
-        {"engine.slots": 0}, _is_set("engine.slots"),
+        {"engine.slots": 0}, is_set("engine.slots"),
     ),
     Bottleneck(
         "link", "host link", "the link to the host", "a link without a transfer time", frozenset(("link",)),
-        {"engine.link_mb_s": 0.0}, _is_set("engine.link_mb_s"),
+        {"engine.link_mb_s": 0.0}, is_set("engine.link_mb_s"),
     ),
     Bottleneck(
         "queue_depth", "queue depth", "the queue depth of the host", "another queue depth", frozenset(),
-        _depth, _is_set("replay.queue_depth"),
+        _depth, is_set("replay.queue_depth"),
     ),
     Bottleneck(
         "program", "tPROG", "the time of programs (tPROG)", "programs that take no time",
         frozenset(("host_program", "gc_program", "copy", "page_program")), {"nand.program_us": 0.0},
-        _counts("pages_programmed"), is_cells=True,
+        happened("pages_programmed"), is_cells=True,
     ),
     Bottleneck(
         "read", "tR", "the time of reads (tR)", "reads that take no time",

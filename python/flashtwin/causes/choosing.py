@@ -83,9 +83,10 @@ def contenders(chosen: Mapping[str, System], goal: Goal, *, more: bool) -> Conte
         except ConfigError as error:
             left_out[name] = str(error)
             continue
-        if name not in others or shape(made, goal) not in shapes:
+        own = shape(made, goal)
+        if name not in others or own not in shapes:
             found[name] = made
-            shapes.append(shape(made, goal))
+            shapes.append(own)
     check_raw_pages(found)
     return Contenders(found, left_out, bounds, tuple(chosen))
 

@@ -86,8 +86,9 @@ def study(
     with folder.prepared(out or Path(f"{source.stem}-study")) as place, Bars() as bars:
         trace = source.to_replay(stream=stream, progress=bars.job, notify=say)
         asked = StudyQuestions(
-            effort, question, grounds, vary_acknowledgement, running.fill, is_default("systems"), equal_ground,
-            per_request, running.threads, report,
+            effort=effort, question=question, grounds=grounds, vary_acknowledgement=vary_acknowledgement,
+            fill=running.fill, any_systems=is_default("systems"), equal_ground=equal_ground, per_request=per_request,
+            threads=running.threads, report=report,
         )  # fmt: skip
         done, replayed = run(place, trace, chosen, asked, bars.job, say)
     unequal = ground.ground({name: system.config for name, system in replayed.items()})

@@ -1,4 +1,4 @@
-"""The changes that anyone may propose: `study`, `explain`, `advise` and `sweep --minimize` take them from these rows.
+"""The changes that `study`, `explain` and `advise` propose. `sweep --minimize` searches the keys that it is given.
 
 A controller change competes with others on one ground. A drive change makes another ground, and a change of the host
 another load: these are shown beside a choice and are never part of it. A change is one row; whether it helps is for a
@@ -79,7 +79,8 @@ class Level:
 Levels = Iterator[Level]
 
 
-def _always(_: Subject) -> bool:
+def always(_: Subject) -> bool:
+    """Whatever was replayed."""
     return True
 
 
@@ -93,7 +94,7 @@ class Change:
     causes: tuple[str, ...]
     levels: Callable[[Subject], Levels]
     #: Whether it can matter, by what was replayed.
-    applies: Callable[[Subject], bool] = _always
+    applies: Callable[[Subject], bool] = always
     #: When a search tries it.
     when: int = LAST
 
@@ -314,11 +315,13 @@ def _collects(of: Subject) -> bool:
     return of.collects
 
 
-def _happened(count: str) -> Callable[[Subject], bool]:
+def happened(count: str) -> Callable[[Subject], bool]:
+    """Whether a count of the replay is above 0."""
     return lambda of: of.count(count) > 0
 
 
-def _is_set(key: str) -> Callable[[Subject], bool]:
+def is_set(key: str) -> Callable[[Subject], bool]:
+    """Whether a key is above 0."""
     return lambda of: bool(of[key] > 0)
 
 
@@ -334,17 +337,17 @@ CHANGES: tuple[Change, ...] = (
     Change("collection", CONTROLLER, ("gc",), _collection, _collects),
     Change("idle collection", CONTROLLER, ("gc", "erase"), _idle, _collects),
     Change("partitions", CONTROLLER, ("gc",), _partitions, _collects),
-    Change("fingerprint store", CONTROLLER, ("fingerprints",), _store, _happened("dedup.duplicates_missed")),
-    Change("mapping cache", CONTROLLER, ("mapping",), _mapping, _happened("mapping_cache.misses")),
-    Change("copies", CONTROLLER, ("copies",), _copies, _happened("flash_writes.replica")),
-    Change("slots", CONTROLLER, ("slots",), _slots, _is_set(K.engine.slots)),
+    Change("fingerprint store", CONTROLLER, ("fingerprints",), _store, happened("dedup.duplicates_missed")),
+    Change("mapping cache", CONTROLLER, ("mapping",), _mapping, happened("mapping_cache.misses")),
+    Change("copies", CONTROLLER, ("copies",), _copies, happened("flash_writes.replica")),
+    Change("slots", CONTROLLER, ("slots",), _slots, is_set(K.engine.slots)),
     Change("spare flash", DRIVE, ("gc", "erase"), _spare, _collects),
     Change("interface", DRIVE, ("bus",), _interface),
     Change("dies", DRIVE, ("dies", "program"), _dies),
-    Change("link", DRIVE, ("link",), _link, _is_set(K.engine.link_mb_s)),
+    Change("link", DRIVE, ("link",), _link, is_set(K.engine.link_mb_s)),
     Change("page size", DRIVE, ("read",), _page_size),
     Change("acknowledgement", DRIVE, ("program",), _acknowledgement),
-    Change("queue depth", HOST, ("queue_depth",), _depth, _is_set(K.replay.queue_depth)),
+    Change("queue depth", HOST, ("queue_depth",), _depth, is_set(K.replay.queue_depth)),
 )  # fmt: skip
 BY_NAME: Mapping[str, Change] = {one.name: one for one in CHANGES}
 

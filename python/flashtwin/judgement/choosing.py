@@ -131,7 +131,7 @@ def too_few(goal: Goal, numbers: Mapping[str, Any]) -> str:
         least = max(LEAST, math.ceil(round(BEYOND * 100.0 / beyond, 6)))
     if count >= least:
         return ""
-    noun = {"read": "read", "write": "write", "flush": "flushe"}.get(goal.kind, "request")
+    noun = {"read": "read", "write": "write", "flush": "flush command"}.get(goal.kind, "request")
     return f"{units.plural(count, noun)}, fewer than the {least:,} needed for {goal.words}"
 
 

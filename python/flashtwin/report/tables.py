@@ -27,9 +27,12 @@ CandidateCell = tuple[str, float | None, str]
 _CANDIDATES = (
     ("Loss", "how much worse than the fastest, with its interval of 95 % over the blocks of the trace"),
     ("Programs", "pages programmed during the trace"),
-    ("Price", "of flash worn, RAM and hash lanes, in GiB of flash; the prices are assumed"),
+    ("Price", "of flash worn, dies, RAM and hash lanes, by the prices of this study"),
     ("As configured", "the same figure of the system without these settings"),
-    ("Years", "until the flash is worn out, at the recorded clock and a steady state"),
+    (
+        "Years",
+        "until the flash is worn out at the recorded clock; without collection, as the trace amplifies at OP 7 %",
+    ),
     ("TBW", "that the host may write until then"),
     ("DWPD", "drive writes a day over a warranty of five years"),
     ("RAM", "of tables, as replayed"),

@@ -141,14 +141,6 @@ class Interval:
         """Whether the runs are not told apart."""
         return self.low_ns <= 0 <= self.high_ns
 
-    @property
-    def requests_to_tell(self) -> int | None:
-        """Requests of the kind that would tell the runs apart if the difference stays; None if it is 0."""
-        if self.difference_ns == 0:
-            return None
-        half_ns = max(self.high_ns - self.difference_ns, self.difference_ns - self.low_ns)
-        return math.ceil(self.requests * max(1.0, (half_ns / self.difference_ns) ** 2))
-
 
 @dataclass(frozen=True)
 class Refusal:
