@@ -62,11 +62,13 @@ impl Arrivals<'_> {
     /// A time of the trace's clock in simulated nanoseconds.
     #[inline]
     pub fn simulated_ns(&self, time_ns: i64) -> u64 {
-        let time_ns = time_ns as u64;
-        if self.speed == 1.0 {
-            return time_ns;
-        }
-        (time_ns as f64 / self.speed) as u64
+        if self.speed == 1.0 { time_ns as u64 } else { self.scaled_ns(time_ns) }
+    }
+
+    /// Not inlined, because the compiler would divide each time and then choose.
+    #[inline(never)]
+    fn scaled_ns(&self, time_ns: i64) -> u64 {
+        (time_ns as u64 as f64 / self.speed) as u64
     }
 }
 

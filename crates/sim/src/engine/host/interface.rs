@@ -67,7 +67,7 @@ impl Interface {
         if entry.pages_left > 0 { None } else { Some(*entry) }
     }
 
-    #[inline]
+    #[inline(always)] // A call would copy request, ledger and server of each request to memory.
     pub(super) fn complete_pages<O: Observer>(
         &mut self,
         books: &mut Books<'_, O>,
