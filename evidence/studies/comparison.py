@@ -29,7 +29,9 @@ def measure(lab: Lab) -> Data:
         replays = lab.replays(trace, systems)
         traces[name] = {system: figures(replays[system]) for system in SYSTEMS}
         places = list(itertools.product(DRIVES, SPEEDS, LANES))
-        replays = lab.replays(trace, {f"{design} {place}": _on(design, *place) for design in DESIGNS for place in places})
+        replays = lab.replays(
+            trace, {f"{design} {place}": _on(design, *place) for design in DESIGNS for place in places}
+        )
         elsewhere[name] = [
             {"drive": place[0], "speed": place[1], "lanes": place[2],
              **{design: figures(replays[f"{design} {place}"], "all_ns", "read_ns", "programs") for design in DESIGNS}}
@@ -98,7 +100,9 @@ def _elsewhere(traces: Mapping[str, list[Data]]) -> Data:
             device: moves((cell for cell in many if cell["drive"] == device), "all_ns", "conventional", "ca-ssd")
             for device in DRIVES
         },
-        "rr_reads": moves(cells, "read_ns", "ca-ssd", "rr-ssd"),
+        "ca_fewer": [-one for one in moves(cells, "programs", "conventional", "ca-ssd")],
+        "rr_on_paper": moves((cell for cell in cells if cell["drive"] == "rr-ssd"), "read_ns", "ca-ssd", "rr-ssd"),
+        "rr_elsewhere": moves((cell for cell in cells if cell["drive"] != "rr-ssd"), "read_ns", "ca-ssd", "rr-ssd"),
         "rr_programs": moves(cells, "programs", "ca-ssd", "rr-ssd"),
     }
 
