@@ -13,6 +13,7 @@ mod fiu;
 mod foreign;
 mod mqsim;
 mod msr;
+mod oraclegeneral;
 pub(crate) mod parquet;
 mod spc;
 mod systor;
@@ -41,6 +42,7 @@ static REGISTRY: &[Row] = &[
     mqsim::ROW,
     disksim::ROW_SECTORS,
     disksim::ROW_BYTES,
+    oraclegeneral::ROW,
     parquet::ROW,
 ];
 
@@ -112,7 +114,7 @@ fn supported() -> String {
 }
 
 fn known_endings() -> Vec<&'static str> {
-    let compressions = ["gz", "zst", "xz", "bz2"];
+    let compressions = ["gz", "zst", "xz", "bz2", "lz4", "zip", "tar", "tgz"];
     let texts = ["csv", "trace", "ascii", "txt", "blkparse"];
     let formats = REGISTRY.iter().flat_map(|row| [&[row.name], row.aliases].concat());
     compressions.into_iter().chain(texts).chain(formats).collect()

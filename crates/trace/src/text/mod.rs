@@ -26,6 +26,11 @@ pub(crate) trait LineParser: Default + Send + 'static {
 
     fn configure(&mut self, _options: &OpenOptions) {}
 
+    /// Choices made, in words, once all lines are read.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Whether the first line that is neither blank nor a comment is a header, to be passed over.
     fn is_header(_line: &[u8]) -> bool {
         false
@@ -143,6 +148,9 @@ impl<P: LineParser> Feed for Text<P> {
             self.block = self.blocks.next(block)?;
         }
         let at_end = self.ended();
+        if at_end {
+            self.sink.quality.notes = [std::mem::take(&mut self.blocks.notes), self.parser.notes()].concat();
+        }
         let columns = self.sink.take(at_end);
         self.any |= columns.len() > 0;
         if at_end && !self.any {

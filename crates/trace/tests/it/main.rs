@@ -3,6 +3,7 @@
 mod bad_input;
 mod canonical_parquet;
 mod common;
+mod containers;
 mod durable;
 mod formats;
 mod holes;
