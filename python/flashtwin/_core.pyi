@@ -1,6 +1,6 @@
 """The native core of flashtwin. Private: use the functions of `flashtwin`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Literal, Self, TypeAlias, final
 
@@ -116,6 +116,12 @@ def memory_in_whole(path: _Path, reading: _Reading) -> tuple[int, int | None]:
     can be had, where the system tells."""
 
 def requests_by_volume(path: _Path, progress: _Progress | None = None) -> list[tuple[str, int]]: ...
+def operations(
+    words: Sequence[str], own: Mapping[str, str] = {}, numbers: bool = True
+) -> list[tuple[int | None, bool, bool]]:
+    """What words stand for: number of the operation (None: no request), whether a flush comes first, whether it is
+    durable. `own` words win. `numbers`: 0 to 3 are those of the canonical column."""
+
 def characterize_stream(
     path: _Path, reading: _Reading, options_json: str = "{}", progress: _Progress | None = None
 ) -> Characterization: ...

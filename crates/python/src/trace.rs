@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use flashtwin_analysis::TraceInfo;
 use flashtwin_trace::{
     ContentSource, OnBadLine, OpenOptions, PageTrace, Progress, SampleBy, Source, TraceError, TraceStream,
+    Vocabulary,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -191,6 +192,22 @@ impl InfoWanted {
         }
         Ok(())
     }
+}
+
+/// What words stand for: number of the operation (none: no request), whether a flush comes first, whether it is durable.
+/// `own` words win; `numbers`: 0 to 3 are those of the canonical column.
+#[pyfunction]
+#[pyo3(signature = (words, own=BTreeMap::new(), numbers=true))]
+pub(crate) fn operations(
+    words: Vec<String>,
+    own: BTreeMap<String, String>,
+    numbers: bool,
+) -> PyResult<Vec<(Option<u8>, bool, bool)>> {
+    let pairs = own.iter().map(|(word, meaning)| (word.as_str(), meaning.as_str()));
+    let vocabulary = Vocabulary::default().with(pairs).map_err(errors::trace)?;
+    let vocabulary = if numbers { vocabulary.with_numbers() } else { vocabulary };
+    let meanings = vocabulary.operations(&words).map_err(errors::trace)?;
+    Ok(meanings.iter().map(|one| (one.op.map(|op| op as u8), one.flush_first, one.durable)).collect())
 }
 
 /// Requests to each volume of a trace, by name; the file is read once, and not held.

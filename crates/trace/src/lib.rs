@@ -16,6 +16,7 @@ mod in_whole;
 mod input;
 mod memory;
 mod opening;
+mod operations;
 mod options;
 mod page;
 mod parts;
@@ -41,6 +42,7 @@ pub use holes::Holes;
 pub use in_whole::memory_in_whole;
 pub use input::Source;
 pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes};
+pub use operations::{Operation, Vocabulary};
 pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions};
 pub use page::{
     ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageQuality, PageScan,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use crate::error::{ErrorCause, TraceError};
+use crate::operations::Vocabulary;
 
 /// A trace format, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,6 +92,8 @@ pub struct OpenOptions {
     pub join_lines: bool,
     /// Which event of a request in blkparse text is taken; default: issued to the driver.
     pub blkparse_action: BlkparseAction,
+    /// Words of operations, beside those that every reader knows.
+    pub op_words: Vocabulary,
     /// Only the requests of the volume of this name, as a trace of its own (SWC 2.2: volumes of one server are
     /// analysed apart); default: all volumes.
     pub volume: Option<String>,
@@ -109,6 +112,7 @@ impl Default for OpenOptions {
             sort_window_ns: 1_000_000_000,
             join_lines: true,
             blkparse_action: BlkparseAction::Issued,
+            op_words: Vocabulary::default(),
             volume: None,
             excerpt_ns: None,
             threaded: true,

@@ -5,7 +5,6 @@
 //! Block Storage Workloads in Large-Scale Production", IISWC '20.
 
 use super::Row;
-use crate::request::Op;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
 
 pub(crate) const ROW: Row =
@@ -14,7 +13,6 @@ pub(crate) const ROW: Row =
 const NS_PER_US: i64 = 1000;
 
 const DEVICE: Field = Field { name: "device id", expected: "a whole number" };
-const OPCODE: Field = Field { name: "opcode", expected: "R or W" };
 const TIME: Field = Field { name: "timestamp", expected: "a whole number of microseconds" };
 
 #[derive(Default)]
@@ -29,11 +27,7 @@ impl LineParser for Alibaba {
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let device = fields.small(DEVICE)?;
-        let op = fields.meaning(OPCODE, |word| match word {
-            b"W" => Some(Op::Write),
-            b"R" => Some(Op::Read),
-            _ => None,
-        })?;
+        let operation = fields.operation("opcode", &sink.vocabulary)?;
         let offset_bytes = fields.offset(Field::OFFSET, 1)?;
         let length_bytes = fields.length(Field::LENGTH, 1)?;
         let time_at = fields.at;
@@ -41,6 +35,7 @@ impl LineParser for Alibaba {
         fields.end()?;
         let time_ns = sink.time(time, NS_PER_US, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+        sink.push_operation(operation, request)
     }
 }

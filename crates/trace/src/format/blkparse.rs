@@ -11,6 +11,7 @@
 //! Documentation/block/writeback_cache_control.rst.
 
 use super::Row;
+use crate::operations::Operation;
 use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
@@ -28,7 +29,6 @@ const CPU: Field = Field { name: "CPU", expected: "a whole number" };
 const SEQUENCE: Field = Field { name: "sequence number", expected: "a whole number" };
 const TIME: Field = Field { name: "time", expected: "a decimal number of seconds" };
 const ACTION: Field = Field { name: "action", expected: "one or two letters, such as Q, D or C" };
-const RWBS: Field = Field { name: "flags", expected: "F, R, W, D, N or Z with further letters" };
 const SECTOR: Field = Field { name: "sector", expected: "a number of 512-byte sectors" };
 const PLUS: Field = Field { name: "separator", expected: "a plus sign" };
 
@@ -68,21 +68,17 @@ impl LineParser for Blkparse {
             sink.pass_line();
             return Ok(());
         }
-        let Event { flush, op, offset_bytes, length_bytes, durable } = event(&mut fields)?;
+        let operation = fields.operation("flags", &sink.vocabulary)?;
+        let (offset_bytes, length_bytes) = extent(&mut fields, operation)?;
         let time_ns = sink.time(time, 1, time_at)?;
         let key = u64::from(major) << 32 | u64::from(minor);
         let volume = sink.volume(key, |_| format!("{major},{minor}"));
-        if flush {
-            sink.push(&Parsed::flush(time_ns, time_at, volume))?;
-            if length_bytes == 0 {
-                return Ok(());
-            }
+        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+        match operation.op {
+            // A command that moves no data.
+            None => sink.push(&request(Op::Write)),
+            Some(_) => sink.push_operation(operation, request),
         }
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })?;
-        if durable && length_bytes > 0 {
-            sink.last_is_durable();
-        }
-        Ok(())
     }
 }
 
@@ -107,39 +103,18 @@ fn device(word: &[u8]) -> Option<(u32, u32)> {
     Some((number(&word[..comma])?, number(&word[comma + 1..])?))
 }
 
-struct Event {
-    /// Whether a flush comes first, or is all.
-    flush: bool,
-    op: Op,
-    offset_bytes: u64,
-    length_bytes: u32,
-    durable: bool,
-}
-
+/// Offset and length in bytes; both 0 without sectors.
 #[inline]
-fn event(fields: &mut Fields<'_, false>) -> Result<Event, Bad> {
-    let flags_at = fields.at;
-    let flags = fields.word(RWBS)?;
-    let (flush, main) = flags.strip_prefix(b"F").map_or((false, flags), |main| (true, main));
-    let nothing = Event { flush, op: Op::Write, offset_bytes: 0, length_bytes: 0, durable: false };
-    let durable = main.get(1) == Some(&b'F');
-    let op = match main {
-        [b'R', ..] => Op::Read,
-        [b'W', ..] | [b'Z', b'A', ..] => Op::Write,
-        [b'D', ..] => Op::Trim,
-        [b'N' | b'Z', ..] => return Ok(nothing),
-        [] | [b'F', ..] if flush => return Ok(nothing),
-        _ => return Err(Bad::new(flags_at, Complaint::NotA(RWBS))),
-    };
+fn extent(fields: &mut Fields<'_, false>, operation: Operation) -> Result<(u64, u32), Bad> {
     // Without sectors only the process follows, or (completed) a sector without a size.
-    if matches!(fields.peek(), Some(b'[' | b'(')) {
-        return Ok(nothing);
+    let ended = |fields: &Fields<'_, false>| matches!(fields.peek(), Some(b'[' | b'('));
+    if matches!(operation.op, None | Some(Op::Flush)) || ended(fields) {
+        return Ok((0, 0));
     }
     let offset_bytes = fields.offset(SECTOR, SECTOR_BYTES)?;
-    if matches!(fields.peek(), Some(b'[' | b'(')) {
-        return Ok(nothing);
+    if ended(fields) {
+        return Ok((0, 0));
     }
     fields.meaning(PLUS, |word| (word == b"+").then_some(()))?;
-    let length_bytes = fields.length(Field::SECTORS, SECTOR_BYTES)?;
-    Ok(Event { flush, op, offset_bytes, length_bytes, durable })
+    Ok((offset_bytes, fields.length(Field::SECTORS, SECTOR_BYTES)?))
 }

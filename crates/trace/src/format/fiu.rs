@@ -8,8 +8,9 @@
 //! traces.
 
 use super::Row;
+use crate::operations::Operation;
 use crate::options::OpenOptions;
-use crate::request::{CHUNK_BYTES, Op};
+use crate::request::CHUNK_BYTES;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, digests};
 
 pub(crate) const ROW: Row = Row::text::<Fiu>(
@@ -20,7 +21,6 @@ pub(crate) const ROW: Row = Row::text::<Fiu>(
 
 const TIME: Field = Field { name: "time", expected: "a whole number of nanoseconds" };
 const PROCESS: Field = Field { name: "process name", expected: "a word" };
-const DIRECTION: Field = Field { name: "direction", expected: "W or R" };
 const MAJOR: Field = Field { name: "major device number", expected: "a whole number" };
 const MINOR: Field = Field { name: "minor device number", expected: "a whole number" };
 
@@ -28,7 +28,7 @@ const MINOR: Field = Field { name: "minor device number", expected: "a whole num
 struct Continued {
     time: u64,
     pid: u64,
-    op: Op,
+    operation: Operation,
     volume: u32,
     address: u64,
 }
@@ -56,24 +56,20 @@ impl LineParser for Fiu {
         }
         let address = fields.offset(Field::ADDRESS, SECTOR_BYTES)?;
         let length = fields.length(Field::SECTORS, SECTOR_BYTES)?;
-        let op = fields.meaning(DIRECTION, |word| match word {
-            b"W" | b"w" => Some(Op::Write),
-            b"R" | b"r" => Some(Op::Read),
-            _ => None,
-        })?;
+        let operation = fields.operation("direction", &sink.vocabulary)?;
         let major = fields.small(MAJOR)?;
         let minor = fields.small(MINOR)?;
         let volume_key = u64::from(major) << 32 | u64::from(minor);
         let digests = digests(&mut fields, length)?;
         let volume = sink.volume(volume_key, |_| format!("{major}:{minor}"));
         let time_ns = sink.time(time, 1, time_at)?;
-        let this = Continued { time, pid, op, volume, address };
+        let this = Continued { time, pid, operation, volume, address };
         add_contents(sink, digests, length);
         let continues = self.join && self.last.as_ref() == Some(&this);
         if !(continues && sink.lengthen_last(length)) {
-            let request =
-                Parsed { time_ns, time_at, volume, op, offset_bytes: address, length_bytes: length };
-            if let Err(bad) = sink.push(&request) {
+            let (offset_bytes, length_bytes) = (address, length);
+            let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+            if let Err(bad) = sink.push_operation(operation, request) {
                 self.last = None;
                 return Err(bad);
             }

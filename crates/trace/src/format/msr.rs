@@ -5,7 +5,6 @@
 //! repository's description of its traces.
 
 use super::Row;
-use crate::request::Op;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
 
 pub(crate) const ROW: Row =
@@ -16,7 +15,6 @@ const NS_PER_TICK: i64 = 100;
 const TIME: Field = Field { name: "time", expected: "a whole number of 100 ns ticks" };
 const HOST: Field = Field { name: "host", expected: "a name" };
 const DISK: Field = Field { name: "disk", expected: "a whole number" };
-const TYPE: Field = Field { name: "type", expected: "Read or Write" };
 const RESPONSE: Field = Field { name: "response time", expected: "a whole number of ticks" };
 
 #[derive(Default)]
@@ -36,11 +34,7 @@ impl LineParser for Msr {
         let ticks = fields.ticks(TIME)?;
         let host = fields.word(HOST)?;
         let disk = fields.small(DISK)?;
-        let op = fields.meaning(TYPE, |word| match word {
-            _ if word.eq_ignore_ascii_case(b"write") => Some(Op::Write),
-            _ if word.eq_ignore_ascii_case(b"read") => Some(Op::Read),
-            _ => None,
-        })?;
+        let operation = fields.operation("type", &sink.vocabulary)?;
         let offset_bytes = fields.offset(Field::OFFSET, 1)?;
         let length_bytes = fields.length(Field::SIZE, 1)?;
         if !fields.ended() {
@@ -50,7 +44,8 @@ impl LineParser for Msr {
         let time_ns = sink.time(ticks, NS_PER_TICK, time_at)?;
         let key = u64::from(self.host(host)) << 32 | u64::from(disk);
         let volume = sink.volume(key, |_| format!("{}.{disk}", host.escape_ascii()));
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+        sink.push_operation(operation, request)
     }
 }
 

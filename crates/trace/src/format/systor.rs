@@ -6,7 +6,7 @@
 //! characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
 
 use super::Row;
-use crate::request::Op;
+use crate::operations::Operation;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
 
 pub(crate) const ROW: Row =
@@ -16,7 +16,6 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 
 const TIME: Field = Field { name: "timestamp", expected: "a decimal number of seconds" };
 const RESPONSE: Field = Field { name: "response", expected: "a decimal number of seconds" };
-const TYPE: Field = Field { name: "type", expected: "R, W or nothing" };
 const LUN: Field = Field { name: "LUN", expected: "a whole number" };
 
 #[derive(Default)]
@@ -35,25 +34,21 @@ impl LineParser for Systor {
         if !fields.nothing() {
             fields.decimal_time(RESPONSE, NS_PER_SECOND)?;
         }
-        let op = if fields.nothing() {
-            None
-        } else {
-            fields.meaning(TYPE, |word| match word {
-                b"R" => Some(Some(Op::Read)),
-                b"W" => Some(Some(Op::Write)),
-                _ => None,
-            })?
+        let operation = match fields.nothing() {
+            true => Operation::default(),
+            false => fields.operation("type", &sink.vocabulary)?,
         };
         let lun = fields.small(LUN)?;
         let offset_bytes = fields.offset(Field::OFFSET, 1)?;
         let length_bytes = fields.length(Field::SIZE, 1)?;
         fields.end()?;
-        let Some(op) = op else {
+        if operation.op.is_none() {
             sink.pass_line();
             return Ok(());
-        };
+        }
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(lun), |lun| lun.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+        sink.push_operation(operation, request)
     }
 }

@@ -4,6 +4,7 @@ use crate::columns::Columns;
 use crate::digest::{Digests, digests_of_zeroes, fold};
 use crate::feed::Parts;
 use crate::flags;
+use crate::operations::{Operation, Vocabulary};
 use crate::options::OpenOptions;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op, Request};
@@ -39,6 +40,7 @@ pub(crate) struct Collector {
     first_tick: Option<u64>,
     latest_ns: i64,
     window_ns: u64,
+    pub(crate) vocabulary: Vocabulary,
 }
 
 impl Collector {
@@ -52,6 +54,7 @@ impl Collector {
             first_tick: None,
             latest_ns: i64::MIN,
             window_ns: options.sort_window_ns,
+            vocabulary: options.op_words.clone(),
         }
     }
 
@@ -93,6 +96,31 @@ impl Collector {
         }
         let &Parsed { time_ns, volume, op, offset_bytes, length_bytes, .. } = parsed;
         self.columns.push(Request { time_ns, volume, op, offset_bytes, length_bytes });
+        Ok(())
+    }
+
+    /// Adds the requests of an operation; `request` makes the one of a kind.
+    #[inline]
+    pub(crate) fn push_operation(
+        &mut self,
+        operation: Operation,
+        request: impl Fn(Op) -> Parsed,
+    ) -> Result<(), Bad> {
+        let Operation { flush_first, op: Some(op), durable } = operation else {
+            self.pass_line();
+            return Ok(());
+        };
+        let parsed = request(op);
+        if flush_first || op == Op::Flush {
+            self.push(&Parsed::flush(parsed.time_ns, parsed.time_at, parsed.volume))?;
+            if op == Op::Flush || parsed.length_bytes == 0 {
+                return Ok(());
+            }
+        }
+        self.push(&parsed)?;
+        if durable && parsed.length_bytes > 0 {
+            self.last_is_durable();
+        }
         Ok(())
     }
 

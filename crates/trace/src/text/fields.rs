@@ -1,6 +1,7 @@
 //! The fields of a line: numbers, times, words, each with its place for error messages.
 
 use crate::error::{ErrorCause, Location, TraceError};
+use crate::operations::{self, Operation, Vocabulary};
 
 pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Highest offset accepted: a request of any length then ends below 2^63 bytes.
@@ -39,6 +40,7 @@ pub(crate) enum Complaint {
     Negative(Field),
     Beyond(Field, &'static str),
     Surplus,
+    NoOperation(Field),
     TooEarly { behind_ns: u64, window_ns: u64 },
     DigestLength { digits: usize, chunks: u64 },
 }
@@ -73,6 +75,10 @@ impl Bad {
             Complaint::Beyond(field, limit) => format!("{} '{quoted}' is {limit}", field.name),
             Complaint::Surplus => {
                 format!("'{quoted}' is more than the format has fields for, the line should end here")
+            }
+            Complaint::NoOperation(field) => {
+                cure = operations::cure(&quoted);
+                format!("{} '{quoted}' is not {}", field.name, field.expected)
             }
             Complaint::TooEarly { behind_ns, window_ns } => {
                 cause = ErrorCause::Disorder;
@@ -315,6 +321,13 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     pub(crate) fn meaning<T>(&mut self, field: Field, of: impl Fn(&[u8]) -> Option<T>) -> Result<T, Bad> {
         let start = self.at;
         of(self.word(field)?).ok_or_else(|| Bad::new(start, Complaint::NotA(field)))
+    }
+
+    #[inline]
+    pub(crate) fn operation(&mut self, name: &'static str, of: &Vocabulary) -> Result<Operation, Bad> {
+        let (start, field) = (self.at, Field::new(name, operations::KNOWN));
+        let word = self.word(field)?;
+        of.operation(word).ok_or_else(|| Bad::new(start, Complaint::NoOperation(field)))
     }
 
     #[inline]

@@ -88,7 +88,7 @@ fn a_line_that_is_not_understood_is_named() {
         ("2822144,512", "9223372036854775808,512", "beyond 2^63"),
         ("2822144,512", "99999999999999999999999,512", "beyond 2^63"),
         ("2822144,512", "2822144,4294967296", "4 GiB"),
-        ("Read", "Reed", "mail.csv:1:25: type 'Reed' is not Read or Write"),
+        ("Read", "Reed", "mail.csv:1:25: type 'Reed' is not read, write, trim"),
         (",2822144,512,2000", "", "mail.csv:3:30: the line ends before its offset"),
         (",2000", ",2000,7", "'7' is more than the format has fields for"),
     ] {

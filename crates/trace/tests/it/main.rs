@@ -10,6 +10,7 @@ mod holes;
 #[cfg(target_os = "linux")]
 mod memory;
 mod one_volume;
+mod operations;
 mod pages;
 mod queues;
 mod readers_agree;
