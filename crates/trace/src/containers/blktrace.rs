@@ -8,18 +8,21 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::{self, Read, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{Origin, Reader, bytes_at, made, opened, read_record, unpack_to};
+use super::{Origin, Reader, made, next_layer, read_record};
 use crate::error::{ErrorCause, TraceError};
 
 pub(super) const NAME: &str = "raw blktrace";
 
-const MAGIC: u32 = 0x6561_7400;
-const HEAD_BYTES: usize = 48;
+const MAGIC: u64 = 0x6561_7400;
+const LEAST_BYTES: usize = 48;
+/// What version 8 has more: a wider action, and padding.
+const WIDER_BYTES: usize = 16;
 
-/// Letters of blkparse for the low byte of an action, from 1 (queued) on; blanks are never a request.
+/// Letters of blkparse for the low byte of an action, from 1 (queued) on.
 const ACTIONS: &[u8; 15] = b"QMFGSRDCPUTIXBA";
 /// Categories, from bit 16 of an action on.
 const WRITE: u64 = 1 << 17;
@@ -35,23 +38,21 @@ const ZONE_MANAGEMENT: u64 = 0x1f << 33;
 const WRITE_ZEROES: u64 = 1 << 38;
 
 pub(super) fn is_event(head: &[u8]) -> bool {
-    let magic = bytes_at(head, 0);
-    head.len() >= HEAD_BYTES
-        && [u32::from_le_bytes(magic), u32::from_be_bytes(magic)].map(|it| it & !0xff).contains(&MAGIC)
+    head.len() >= LEAST_BYTES && matches!(head, [_, b't', b'a', b'e', ..] | [b'e', b'a', b't', _, ..])
 }
 
-/// By time, then by device and sequence, as blkparse sorts.
+/// Ordered by time, then by device and sequence, as blkparse sorts.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     time_ns: u64,
-    device: u32,
-    sequence: u32,
+    device: u64,
+    sequence: u64,
     file: usize,
     sector: u64,
-    bytes: u32,
+    bytes: u64,
     action: u64,
-    pid: u32,
-    cpu: u32,
+    pid: u64,
+    cpu: u64,
 }
 
 struct Events {
@@ -66,88 +67,53 @@ impl Events {
     /// The next event that blkparse prints a line for.
     fn next(&mut self) -> io::Result<Option<Event>> {
         loop {
-            let mut head = [0; HEAD_BYTES];
-            if !read_record(&mut self.reader, &mut head).map_err(|error| self.unfinished(error))? {
-                return Ok(None);
-            }
-            let little = head[0] != 0x65;
-            let short = |at| {
-                if little {
-                    u16::from_le_bytes(bytes_at(&head, at))
-                } else {
-                    u16::from_be_bytes(bytes_at(&head, at))
+            match self.any() {
+                Ok(Some(event)) if event.action & (NOTIFY | DRIVER_DATA) != 0 => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Err(self.ends("is unfinished"));
                 }
-            };
-            let word = |at| {
-                if little {
-                    u32::from_le_bytes(bytes_at(&head, at))
-                } else {
-                    u32::from_be_bytes(bytes_at(&head, at))
-                }
-            };
-            let long = |at| {
-                if little {
-                    u64::from_le_bytes(bytes_at(&head, at))
-                } else {
-                    u64::from_be_bytes(bytes_at(&head, at))
-                }
-            };
-            let wide = match word(0) ^ MAGIC {
-                7 => false,
-                8 => true,
-                _ => return Err(self.not_an_event(word(0))),
-            };
-            // Version 8 has its action behind the process, and 16 bytes more.
-            let (action, pid, device, cpu) = if wide {
-                (long(32), word(28), word(40), word(44))
-            } else {
-                (word(28).into(), word(32), word(36), word(40))
-            };
-            let payload = if wide {
-                let mut rest = [0; 16];
-                self.reader.read_exact(&mut rest).map_err(|error| self.unfinished(error))?;
-                let length = bytes_at(&rest, 2);
-                if little { u16::from_le_bytes(length) } else { u16::from_be_bytes(length) }
-            } else {
-                short(46)
-            };
-            let passed = io::copy(&mut self.reader.by_ref().take(payload.into()), &mut io::sink())?;
-            if passed < payload.into() {
-                return Err(self.unfinished(io::ErrorKind::UnexpectedEof.into()));
-            }
-            self.at += (HEAD_BYTES + if wide { 16 } else { 0 }) as u64 + passed;
-            if action & (NOTIFY | DRIVER_DATA) == 0 {
-                let [time_ns, sector] = [long(8), long(16)];
-                let (sequence, bytes, file) = (word(4), word(24), self.file);
-                return Ok(Some(Event { time_ns, device, sequence, file, sector, bytes, action, pid, cpu }));
+                other => return other,
             }
         }
     }
 
-    #[cold]
-    fn unfinished(&self, error: io::Error) -> io::Error {
-        if error.kind() != io::ErrorKind::UnexpectedEof
-            || error.get_ref().is_some_and(|inner| inner.is::<TraceError>())
-        {
-            return error;
+    fn any(&mut self) -> io::Result<Option<Event>> {
+        let mut event = [0; LEAST_BYTES + WIDER_BYTES];
+        if !read_record(&mut self.reader, &mut event[..LEAST_BYTES])? {
+            return Ok(None);
         }
-        let what = format!(
-            "the file ends within an event, which begins at byte {}: it was not written completely",
-            self.at
-        );
-        let cure = format!("read what comes before it: truncate -s {} on a copy of the file", self.at);
-        io::Error::other(TraceError::new(ErrorCause::Malformed, &self.name, what, cure))
-    }
-
-    #[cold]
-    fn not_an_event(&self, magic: u32) -> io::Error {
-        let (what, cure) = if magic & !0xff == MAGIC {
-            let what = format!("this is raw blktrace of version {}, 7 or 8 was expected", magic & 0xff);
-            (what, format!("write its events as text: blkparse -i {} -o FILE.txt", self.name))
-        } else {
-            let what = format!("no event begins at byte {}: the file is damaged", self.at);
-            (what, format!("read what comes before it: truncate -s {} on a copy of the file", self.at))
+        let big = event[0] == b'e';
+        let number = |event: &[u8], at: usize, bytes: usize| {
+            let field = event[at..at + bytes].iter();
+            let digit = |value, byte: &u8| value << 8 | u64::from(*byte);
+            if big { field.fold(0, digit) } else { field.rev().fold(0, digit) }
         };
+        // Version 8 has its action behind the process.
+        let [action, pid, device, cpu, payload] = match number(&event, 0, 4) ^ MAGIC {
+            7 => [(28, 4), (32, 4), (36, 4), (40, 4), (46, 2)],
+            8 => [(32, 8), (28, 4), (40, 4), (44, 4), (50, 2)],
+            version if version < 256 => {
+                return Err(self.ends(&format!("is of version {version}, not of 7 or 8")));
+            }
+            _ => return Err(self.ends("is none")),
+        };
+        let wider = if action.1 == 8 { WIDER_BYTES } else { 0 };
+        self.reader.read_exact(&mut event[LEAST_BYTES..][..wider])?;
+        let [action, pid, device, cpu, payload] =
+            [action, pid, device, cpu, payload].map(|(at, bytes)| number(&event, at, bytes));
+        if io::copy(&mut (&mut self.reader).take(payload), &mut io::sink())? < payload {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.at += (LEAST_BYTES + wider) as u64 + payload;
+        let [sequence, bytes] = [4, 24].map(|at| number(&event, at, 4));
+        let [time_ns, sector] = [8, 16].map(|at| number(&event, at, 8));
+        Ok(Some(Event { time_ns, device, sequence, file: self.file, sector, bytes, action, pid, cpu }))
+    }
+
+    #[cold]
+    fn ends(&self, how: &str) -> io::Error {
+        let what = format!("the event at byte {} {how}", self.at);
+        let cure = format!("read those before it: truncate -s {} on a copy of the file", self.at);
         io::Error::other(TraceError::new(ErrorCause::Malformed, &self.name, what, cure))
     }
 }
@@ -155,11 +121,17 @@ impl Events {
 pub(super) fn open(reader: Reader, origin: &Origin) -> io::Result<Reader> {
     let mut files = vec![Events { reader, name: origin.name.clone(), at: 0, file: 0 }];
     for path in origin.path.iter().flat_map(|path| siblings(path)) {
-        let beside = opened(&path, origin)?;
-        let name = path.display().to_string();
-        if let Some(reader) = unpack_to(NAME, beside, origin).map_err(io::Error::other)? {
-            files.push(Events { reader, name, at: 0, file: files.len() });
+        let (name, file) = (path.display().to_string(), File::open(path)?);
+        *origin.total.borrow_mut() += file.metadata()?.len();
+        let mut reader = origin.counted(file);
+        let mut layers = vec![];
+        while let Some(kind) = next_layer(&mut reader, &layers, origin).map_err(io::Error::other)?
+            && kind.name != NAME
+        {
+            reader = kind.open(reader, origin)?;
+            layers.push(kind.name);
         }
+        files.push(Events { reader, name, at: 0, file: files.len() });
     }
     if files.len() > 1 {
         let note =
@@ -172,9 +144,8 @@ pub(super) fn open(reader: Reader, origin: &Origin) -> io::Result<Reader> {
     }
     Ok(made(move |text| {
         let Some(Reverse(event)) = next.pop() else { return Ok(()) };
-        write_line(text, &event)?;
         next.extend(files[event.file].next()?.map(Reverse));
-        Ok(())
+        write_line(text, &event)
     }))
 }
 
@@ -185,28 +156,26 @@ pub(super) fn has_siblings(path: &Path) -> bool {
 /// The files of the other processors beside `NAME.blktrace.N`; they may be compressed alike.
 fn siblings(path: &Path) -> Vec<PathBuf> {
     let parts = |path: &Path| -> Option<(String, u32, String)> {
-        let name = path.file_name()?.to_str()?;
-        let (stem, rest) = name.rsplit_once(".blktrace.")?;
+        let (stem, rest) = path.file_name()?.to_str()?.rsplit_once(".blktrace.")?;
         let digits = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
         Some((stem.to_owned(), rest[..digits].parse().ok()?, rest[digits..].to_owned()))
     };
     let Some((stem, number, ending)) = parts(path) else { return Vec::new() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let alike = entries.filter_map(|entry| Some((parts(&entry.path())?, entry.path())));
-    let others = alike.filter(|((other_stem, other, other_ending), _)| {
-        (other_stem, other_ending) == (&stem, &ending) && *other != number
+    let beside = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut beside: Vec<_> = beside.filter_map(|path| Some((parts(&path)?, path))).collect();
+    beside.retain(|((stem_beside, other, ending_beside), _)| {
+        (stem_beside, ending_beside) == (&stem, &ending) && *other != number
     });
-    let mut found: Vec<_> = others.map(|((_, number, _), path)| (number, path)).collect();
-    found.sort();
-    found.into_iter().map(|(_, path)| path).collect()
+    beside.sort();
+    beside.into_iter().map(|(_, path)| path).collect()
 }
 
 /// The line of blkparse. An event without sectors, or of a passthrough command, says only what it is.
 fn write_line(text: &mut Vec<u8>, event: &Event) -> io::Result<()> {
     let Event { time_ns, device, sequence, sector, bytes, action, pid, cpu, .. } = *event;
-    let place = (action & 0xff).checked_sub(1).and_then(|place| ACTIONS.get(place as usize));
-    let letter = char::from(place.copied().unwrap_or(b'm'));
+    let place = (action & 0xff).wrapping_sub(1) as usize;
+    let letter = char::from(ACTIONS.get(place).copied().unwrap_or(b'm'));
     let has = |category: u64| action & category != 0;
     let operation = match () {
         () if has(DISCARD) => "D",
@@ -215,8 +184,7 @@ fn write_line(text: &mut Vec<u8>, event: &Event) -> io::Result<()> {
         () if bytes > 0 => "R",
         () => "N",
     };
-    let flush = if has(FLUSH) { "F" } else { "" };
-    let durable = if has(DURABLE) { "F" } else { "" };
+    let [flush, durable] = [FLUSH, DURABLE].map(|category| if has(category) { "F" } else { "" });
     let (major, minor) = (device >> 20, device & 0xf_ffff);
     let (seconds, part) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
     write!(

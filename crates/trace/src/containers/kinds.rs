@@ -2,15 +2,12 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::{Origin, Reader, blktrace, objects, tar, utf16, vscsi, zip};
+use super::{Origin, Reader, blktrace, records, utf16};
 
 type Open = fn(Reader, &Origin) -> io::Result<Reader>;
 
-pub(super) enum Way {
-    /// The layer holds what was packed.
+enum Way {
     Unpack(Open),
-    /// Records become lines of a text format.
-    Translate(Open),
     /// It is not read; the next command, for `FILE`.
     Name(&'static str),
 }
@@ -18,7 +15,7 @@ pub(super) enum Way {
 pub(super) struct Kind {
     pub(super) name: &'static str,
     looks: Looks,
-    pub(super) way: Way,
+    way: Way,
 }
 
 enum Looks {
@@ -27,6 +24,17 @@ enum Looks {
 }
 
 impl Kind {
+    /// What is in it; an error with its name and the next command if it is not read.
+    pub(super) fn open(&self, reader: Reader, origin: &Origin) -> io::Result<Reader> {
+        match self.way {
+            Way::Unpack(open) => open(reader, origin),
+            Way::Name(command) => {
+                let what = format!("this is {}, a text trace or Parquet was expected", self.name);
+                Err(io::Error::other(origin.refusal(what, &command.replace("FILE", &origin.name))))
+            }
+        }
+    }
+
     pub(super) fn fits(&self, head: &[u8]) -> bool {
         match self.looks {
             Looks::Begin(magic) => head.starts_with(magic),
@@ -50,15 +58,18 @@ const fn named(magic: &'static [u8], name: &'static str, command: &'static str) 
 const TO_FRAME: &str = "read it with PyArrow, Polars or pandas, and use ft.Trace.from_frame(frame)";
 const AS_CSV: &str = "write its requests as CSV, and name the columns with --columns";
 const BY_7Z: &str = "unpack it (7z x FILE), and name the trace in it";
+const BY_UNZIP: &str =
+    "read a file of it: unzip -p FILE MEMBER | flashtwin trace info - (unzip -l FILE lists them)";
+const BY_TAR: &str =
+    "read a file of it: tar -xOf FILE MEMBER | flashtwin trace info - (tar -tf FILE lists them)";
 const BY_ZCAT: &str = "read it through zcat: zcat FILE | flashtwin trace info -";
-const BY_XZ: &str = "read it through xz: xz -dc FILE | flashtwin trace info -";
-const BY_LZOP: &str = "read it through lzop: lzop -dc FILE | flashtwin trace info -";
 const BY_LFS: &str = "fetch the file: git lfs pull --include FILE";
 const BY_SQLITE: &str = "write its table as CSV: sqlite3 -header -csv FILE 'SELECT * FROM requests'";
 const BY_PERF: &str = "write its events as text: perf script -i FILE";
 const BY_TRACE_CMD: &str = "write its events as text: trace-cmd report -i FILE";
 const DOWNLOAD: &str = "download the file itself: the address needs a log-in, or links to a page about it";
-const CHECK: &str = "check that the file was written or downloaded completely";
+const BY_ORACLE: &str = "read it with numpy.fromfile('FILE', '<u4,<u8,<u4,<i8') (seconds, object, bytes, next use); it has no operations";
+const BY_VSCSI: &str = "write it as text with libCacheSim: bin/tracePrint FILE vscsi";
 
 /// The first that fits is taken.
 pub(super) static KINDS: &[Kind] = &[
@@ -70,24 +81,20 @@ pub(super) static KINDS: &[Kind] = &[
     begins(b"\x02\x21\x4c\x18", "lz4", Way::Unpack(lz4)),
     // A skippable frame, which some tools put before the first real one.
     fits(|head| matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]), "zstd", Way::Unpack(zstd)),
-    begins(b"PK\x03\x04", "zip", Way::Unpack(zip::open)),
-    fits(tar::is_header, "tar", Way::Unpack(tar::open)),
-    fits(utf16::is_little, "UTF-16", Way::Unpack(utf16::open_little)),
-    fits(utf16::is_big, "UTF-16", Way::Unpack(utf16::open_big)),
-    fits(blktrace::is_event, blktrace::NAME, Way::Translate(blktrace::open)),
-    fits(vscsi::fits, "binary vSCSI", Way::Translate(vscsi::open)),
-    fits(objects::fits, objects::NAME, Way::Translate(objects::open)),
-    named(b"PK\x05\x06", "an empty zip archive", CHECK),
+    named(b"PK\x03\x04", "a zip archive", BY_UNZIP),
+    fits(|head| head.get(257..262) == Some(b"ustar"), "a tar archive", Way::Name(BY_TAR)),
+    fits(utf16::fits, "UTF-16", Way::Unpack(utf16::open)),
+    fits(blktrace::is_event, blktrace::NAME, Way::Unpack(blktrace::open)),
+    fits(records::is_vscsi, "binary vSCSI (CloudPhysics)", Way::Name(BY_VSCSI)),
+    fits(records::is_oracle_general, "oracleGeneral of libCacheSim", Way::Name(BY_ORACLE)),
     named(b"\xf0\xde\xbc\x9a\x78\x56\x34\x12", "an LCS trace of libCacheSim", AS_CSV),
     named(b"version https://git-lfs.github.com/spec/", "a Git LFS pointer, not the file itself", BY_LFS),
     fits(|head| is_markup(head, b"<!doctype html"), "an HTML page", Way::Name(DOWNLOAD)),
     fits(|head| is_markup(head, b"<html"), "an HTML page", Way::Name(DOWNLOAD)),
-    fits(|head| is_markup(head, b"<?xml"), "XML", Way::Name(AS_CSV)),
     fits(is_json, "JSON", Way::Name(TO_FRAME)),
     named(b"ARROW1\0\0", "an Arrow IPC file (Feather)", TO_FRAME),
     fits(|head| head.starts_with(b"FEA1") && head.contains(&0), "a Feather file", Way::Name(TO_FRAME)),
     fits(|head| head.starts_with(b"ORC") && head.contains(&0), "an ORC file", Way::Name(TO_FRAME)),
-    named(b"Obj\x01", "an Avro file", TO_FRAME),
     named(b"\x89HDF\r\n\x1a\n", "an HDF5 file", TO_FRAME),
     named(b"\x93NUMPY", "a NumPy array", TO_FRAME),
     named(b"SQLite format 3\0", "an SQLite database", BY_SQLITE),
@@ -96,14 +103,10 @@ pub(super) static KINDS: &[Kind] = &[
     named(b"\xd4\xc3\xb2\xa1", "a packet capture (pcap)", AS_CSV),
     named(b"\xa1\xb2\xc3\xd4", "a packet capture (pcap)", AS_CSV),
     named(b"\x4d\x3c\xb2\xa1", "a packet capture (pcap)", AS_CSV),
-    named(b"\x0a\x0d\x0d\x0a", "a packet capture (pcapng)", AS_CSV),
     named(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a spreadsheet of Excel", "save it as CSV"),
     named(b"7z\xbc\xaf\x27\x1c", "a 7z archive", BY_7Z),
     named(b"Rar!\x1a\x07", "a RAR archive", BY_7Z),
     named(b"\x1f\x9d", "a file of compress", BY_ZCAT),
-    named(b"\x5d\0\0", "an LZMA file", BY_XZ),
-    named(b"\x89LZO", "an lzop file", BY_LZOP),
-    named(b"%PDF-", "a PDF document", "name the file of the trace"),
 ];
 
 fn is_json(head: &[u8]) -> bool {

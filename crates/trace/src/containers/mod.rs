@@ -1,23 +1,18 @@
 //! The packing of a trace: compression, archives, encodings, binary records. Each layer is recognised by its first bytes
 //! and unpacked on the way in, so that a reader gets text (or Parquet). Other things get their name and the next command.
 
-mod archive;
 mod blktrace;
 mod kinds;
-mod objects;
-mod tar;
+mod records;
 mod utf16;
-mod vscsi;
-mod zip;
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use self::kinds::{KINDS, Kind, Way};
+use self::kinds::{KINDS, Kind};
 use crate::error::{ErrorCause, TraceError};
 
 pub(crate) type Reader = Box<dyn BufRead + Send>;
@@ -50,7 +45,7 @@ impl Origin {
         Box::new(BufReader::with_capacity(RAW_BUFFER_BYTES, counting))
     }
 
-    fn refusal(&self, what: String, cure: String) -> TraceError {
+    fn refusal(&self, what: String, cure: &str) -> TraceError {
         TraceError::new(ErrorCause::UnknownFormat, &self.name, what, cure)
     }
 }
@@ -75,34 +70,10 @@ pub(crate) type Layers = Vec<&'static str>;
 pub(crate) fn unpack(mut reader: Reader, origin: &Origin) -> Result<(Reader, Layers), TraceError> {
     let mut layers = Layers::new();
     while let Some(kind) = next_layer(&mut reader, &layers, origin)? {
-        let open = match kind.way {
-            Way::Unpack(open) | Way::Translate(open) => open,
-            Way::Name(command) => return Err(name_it(kind, command, origin)),
-        };
-        if layers.len() == LAYERS_MAX {
-            let what =
-                format!("there are more than {LAYERS_MAX} archives or compressed files in one another");
-            return Err(origin.refusal(what, "unpack it first".to_owned()));
-        }
         layers.push(kind.name);
-        reader = open(reader, origin).map_err(|error| read_error(&origin.name, &layers, &error))?;
+        reader = kind.open(reader, origin).map_err(|error| read_error(&origin.name, &layers, &error))?;
     }
     Ok((reader, layers))
-}
-
-/// Takes off the layers above a record of `kind`; none if it is something else.
-fn unpack_to(kind: &str, mut reader: Reader, origin: &Origin) -> Result<Option<Reader>, TraceError> {
-    let mut layers = Layers::new();
-    loop {
-        match next_layer(&mut reader, &layers, origin)? {
-            Some(next) if next.name == kind => return Ok(Some(reader)),
-            Some(Kind { name, way: Way::Unpack(open), .. }) if layers.len() < LAYERS_MAX => {
-                layers.push(name);
-                reader = open(reader, origin).map_err(|error| read_error(&origin.name, &layers, &error))?;
-            }
-            _ => return Ok(None),
-        }
-    }
 }
 
 fn next_layer(
@@ -110,6 +81,10 @@ fn next_layer(
     layers: &[&str],
     origin: &Origin,
 ) -> Result<Option<&'static Kind>, TraceError> {
+    if layers.len() == LAYERS_MAX {
+        let what = format!("there are more than {LAYERS_MAX} archives or compressed files in one another");
+        return Err(origin.refusal(what, "unpack it first"));
+    }
     let head = peek(reader, HEAD_BYTES).map_err(|error| read_error(&origin.name, layers, &error))?;
     if head.starts_with(BYTE_ORDER_MARK) {
         reader.consume(BYTE_ORDER_MARK.len());
@@ -119,11 +94,6 @@ fn next_layer(
     let is_share =
         head.is_empty() && layers.is_empty() && origin.path.as_deref().is_some_and(blktrace::has_siblings);
     Ok(KINDS.iter().find(|kind| kind.fits(&head) || (is_share && kind.name == blktrace::NAME)))
-}
-
-fn name_it(kind: &Kind, command: &str, origin: &Origin) -> TraceError {
-    let what = format!("this is {}, a text trace or Parquet was expected", kind.name);
-    origin.refusal(what, command.replace("FILE", &origin.name))
 }
 
 /// The first `count` bytes, which stay readable.
@@ -145,12 +115,17 @@ pub(crate) fn read_error(name: &str, layers: &[&str], error: &io::Error) -> Trac
     }
     let packing: Vec<&str> = layers.iter().rev().copied().collect();
     let packing = packing.join(" in ");
-    let what = if error.kind() == io::ErrorKind::UnexpectedEof {
-        format!("the {packing} data ends too early: the file is truncated")
-    } else {
-        format!("the {packing} data is damaged ({error})")
+    let (what, cure) = match error.kind() {
+        io::ErrorKind::UnexpectedEof => (
+            format!("the {packing} data ends too early: the file is truncated"),
+            "fetch or compress the file again",
+        ),
+        io::ErrorKind::Unsupported => {
+            (format!("the {packing} data cannot be read: {error}"), "unpack it, and name the trace in it")
+        }
+        _ => (format!("the {packing} data is damaged ({error})"), "fetch or compress the file again"),
     };
-    TraceError::new(ErrorCause::Compression, name, what, "fetch or compress the file again")
+    TraceError::new(ErrorCause::Compression, name, what, cure)
 }
 
 /// Text that is made piece by piece: `make` appends some, or nothing at the end.
@@ -197,10 +172,4 @@ fn read_record(reader: &mut Reader, record: &mut [u8]) -> io::Result<bool> {
 /// The `N` bytes at `at`; records are of fixed size, so that they are there.
 fn bytes_at<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|i| record.get(at + i).copied().unwrap_or(0))
-}
-
-fn opened(path: &PathBuf, origin: &Origin) -> io::Result<Reader> {
-    let file = File::open(path)?;
-    *origin.total.borrow_mut() += file.metadata()?.len();
-    Ok(origin.counted(file))
 }

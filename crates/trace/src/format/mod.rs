@@ -13,7 +13,6 @@ mod fiu;
 mod foreign;
 mod mqsim;
 mod msr;
-mod oraclegeneral;
 pub(crate) mod parquet;
 mod spc;
 mod systor;
@@ -42,7 +41,6 @@ static REGISTRY: &[Row] = &[
     mqsim::ROW,
     disksim::ROW_SECTORS,
     disksim::ROW_BYTES,
-    oraclegeneral::ROW,
     parquet::ROW,
 ];
 

@@ -4,7 +4,7 @@
 
 use super::Row;
 use crate::request::Op;
-use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, digests};
+use crate::text::{Bad, Collector, DigestReader, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
 pub(crate) const ROW: Row = Row::text::<MqSim>(
     "mqsim",
@@ -16,7 +16,9 @@ const TIME: Field = Field { name: "time", expected: "a whole number of nanosecon
 const OPERATION: Field = Field { name: "operation", expected: "1 (read) or 0 (write)" };
 
 #[derive(Default)]
-struct MqSim;
+struct MqSim {
+    digests: DigestReader,
+}
 
 impl LineParser for MqSim {
     #[inline]
@@ -32,11 +34,11 @@ impl LineParser for MqSim {
             b"1" => Some(Op::Read),
             _ => None,
         })?;
-        let digests = if fields.ended() { &[] } else { digests(&mut fields, length_bytes)? };
+        let digests = if fields.ended() { &[] } else { self.digests.read(&mut fields, length_bytes)? };
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
         if !digests.is_empty() {
-            add_contents(sink, digests, length_bytes);
+            self.digests.add(sink, digests, length_bytes);
         }
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }

@@ -7,6 +7,7 @@ pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Highest offset accepted: a request of any length then ends below 2^63 bytes.
 const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
 const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
+const TRIM_BYTES_MAX: u64 = (1 << 46) - 1;
 const BEYOND_OFFSET: &str = "an offset beyond 2^63 bytes";
 const BEYOND_LENGTH: &str = "4 GiB or more";
 
@@ -42,7 +43,7 @@ pub(crate) enum Complaint {
     Surplus,
     NoOperation(Field),
     TooEarly { behind_ns: u64, window_ns: u64 },
-    DigestLength { digits: usize, chunks: u64 },
+    DigestLength { digits: usize, pages: u64, width: usize },
 }
 
 /// A line that cannot be read: where on the line (bytes from 0), and why.
@@ -91,10 +92,10 @@ impl Bad {
                     *window_ns as f64 / 1e9
                 )
             }
-            Complaint::DigestLength { digits, chunks } => format!(
-                "the digest has {digits} hex digits, a request of {chunks} pages of 4 KB should have {} or {}",
-                chunks * 32,
-                chunks * 256
+            Complaint::DigestLength { digits, pages, width } => format!(
+                "the digest has {digits} hex digits, a request of {pages} pages of 4 KB should have {} or {}",
+                pages * *width as u64,
+                pages * 8 * *width as u64
             ),
         };
         TraceError {
@@ -234,6 +235,12 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     pub(crate) fn length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
         let units = self.number(field, LENGTH_BYTES_MAX / unit, BEYOND_LENGTH)?;
         Ok((units * unit) as u32)
+    }
+
+    /// The length of a trim, which may be that of a whole device; [`Collector::push_trim`] cuts it.
+    #[inline]
+    pub(crate) fn trim_length(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
+        Ok(self.number(field, TRIM_BYTES_MAX / unit, "64 TiB or more")? * unit)
     }
 
     /// A decimal number of units of `ns_per_unit` (a power of ten), in nanoseconds; digits below them are cut off.

@@ -6,7 +6,7 @@ mod fields;
 mod intern;
 
 pub(crate) use collect::{Collector, Parsed};
-pub(crate) use digits::{add_contents, digests};
+pub(crate) use digits::DigestReader;
 pub(crate) use fields::{Bad, Complaint, Field, Fields, SECTOR_BYTES};
 
 use crate::columns::Columns;
@@ -23,6 +23,11 @@ use crate::volumes::Volumes;
 pub(crate) trait LineParser: Default + Send + 'static {
     /// The cure if lines were skipped and none was a request.
     const NO_REQUESTS: &'static str = "";
+
+    /// The lines that are no requests, in words, if there is nothing else.
+    fn other_lines(&self) -> String {
+        String::new()
+    }
 
     fn configure(&mut self, _options: &OpenOptions) {}
 
@@ -87,7 +92,11 @@ impl<P: LineParser> Text<P> {
             return TraceError::new(ErrorCause::Empty, name, what, cure);
         }
         if quality.passed_lines > 0 {
-            let what = format!("there is no request in it, {} lines say other things", quality.passed_lines);
+            let passed = quality.passed_lines;
+            let what = format!(
+                "there is no request in it, {passed} lines say other things{}",
+                self.parser.other_lines()
+            );
             return TraceError::new(ErrorCause::Empty, name, what, P::NO_REQUESTS);
         }
         input::empty(name)

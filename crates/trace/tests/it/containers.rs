@@ -26,69 +26,6 @@ fn msr(requests: u64) -> String {
     (0..requests).map(line).collect()
 }
 
-fn tar_member(name: &str, kind: u8, bytes: &[u8]) -> Vec<u8> {
-    let mut header = [0; 512];
-    header[..name.len()].copy_from_slice(name.as_bytes());
-    header[124..136].copy_from_slice(format!("{:011o}\0", bytes.len()).as_bytes());
-    header[148..156].fill(b' ');
-    header[156] = kind;
-    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    let mut member = [&header, bytes].concat();
-    member.resize(member.len().next_multiple_of(512), 0);
-    member
-}
-
-fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
-    let members: Vec<u8> = members.iter().flat_map(|(name, bytes)| tar_member(name, b'0', bytes)).collect();
-    [tar_member("d/", b'5', b""), tar_member("._x", b'0', b"mac"), members, vec![0; 1024]].concat()
-}
-
-#[derive(Clone, Copy)]
-enum Sizes {
-    Before,
-    Behind,
-    BehindLong,
-}
-
-fn zip_member(name: &str, bytes: &[u8], deflated: bool, sizes: Sizes) -> Vec<u8> {
-    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    let packed = if deflated { encoder.finish().unwrap() } else { bytes.to_vec() };
-    let mut crc = flate2::Crc::new();
-    crc.update(bytes);
-    let numbers = [crc.sum(), packed.len() as u32, bytes.len() as u32].map(u32::to_le_bytes);
-    let before = if matches!(sizes, Sizes::Before) { numbers.concat() } else { vec![0; 12] };
-    let behind = match sizes {
-        Sizes::Before => Vec::new(),
-        Sizes::Behind => [&b"PK\x07\x08"[..], &numbers.concat()].concat(),
-        Sizes::BehindLong => {
-            [&b"PK\x07\x08"[..], &numbers[0], &numbers[1], &[0; 4], &numbers[2], &[0; 4]].concat()
-        }
-    };
-    let flags = [if behind.is_empty() { 0 } else { 8 }, 0];
-    let method = [if deflated { 8 } else { 0 }, 0];
-    let length = (name.len() as u16).to_le_bytes();
-    [
-        b"PK\x03\x04\x14\0",
-        &flags[..],
-        &method,
-        &[0; 4],
-        &before,
-        &length,
-        &[0; 2],
-        name.as_bytes(),
-        &packed,
-        &behind,
-    ]
-    .concat()
-}
-
-fn zip(members: &[Vec<u8>]) -> Vec<u8> {
-    let around = |name| zip_member(name, b"", false, Sizes::Before);
-    [around("d/"), around("__MACOSX/._x"), members.concat(), b"PK\x01\x02 directory".to_vec()].concat()
-}
-
 fn lz4(text: &[u8]) -> Vec<u8> {
     let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
     encoder.write_all(text).unwrap();
@@ -104,23 +41,10 @@ fn every_packing_of_one_file_is_that_file() {
     let text = msr(60_000);
     let (whole, half) = (text.as_bytes(), text.len() / 2);
     let expected = open(whole).unwrap().digest();
-    let deflated = |sizes| zip(&[zip_member("d/a.csv", whole, true, sizes)]);
     for (name, packed) in [
         ("gz", compress("gz", whole).unwrap()),
         ("lz4", lz4(whole)),
         ("two frames", [lz4(&whole[..half]), lz4(&whole[half..])].concat()),
-        ("tar", tar(&[("d/a.csv", whole)])),
-        ("tar without an end", tar_member("a.csv", b'0', whole)),
-        (
-            "tar with an extended header",
-            [tar_member("p", b'x', b"11 mtime=1\n"), tar(&[("a", whole)])].concat(),
-        ),
-        ("tar.zst", compress("zst", &tar(&[("d/a.csv", whole)])).unwrap()),
-        ("tar of gz", tar(&[("a.csv.gz", &compress("gz", whole).unwrap())])),
-        ("zip", deflated(Sizes::Before)),
-        ("zip, sizes behind", deflated(Sizes::Behind)),
-        ("zip, long sizes behind", deflated(Sizes::BehindLong)),
-        ("zip, stored", zip(&[zip_member("a.csv", whole, false, Sizes::Before)])),
         ("UTF-8 with a mark", [b"\xef\xbb\xbf", whole].concat()),
         ("UTF-16", utf16(&text, u16::to_le_bytes, "\u{feff}")),
         ("UTF-16, big", utf16(&text, u16::to_be_bytes, "\u{feff}")),
@@ -133,57 +57,11 @@ fn every_packing_of_one_file_is_that_file() {
 }
 
 #[test]
-fn an_archive_of_several_files_lists_them() {
-    let texts = [msr(100), msr(50_000)];
-    let names = ["a.csv", "b.csv"];
-    for order in [[0, 1], [1, 0]] {
-        let members = order.map(|which| (names[which], texts[which].as_bytes()));
-        let zipped = |(name, bytes): (&str, &[u8])| zip_member(name, bytes, true, Sizes::Behind);
-        for (archive, command) in [
-            (tar(&members), "tar -xOf t "),
-            (compress("gz", &tar(&members)).unwrap(), "tar -xOf t "),
-            (zip(&members.map(zipped)), "unzip -p t "),
-        ] {
-            let error = open(&archive).unwrap_err();
-            assert_eq!(error.cause, ErrorCause::UnknownFormat, "{error}");
-            let message = error.to_string();
-            let (listed, first) = (members.map(|(name, _)| name).join(", "), members[0].0);
-            assert!(
-                message.contains(&listed) && message.contains(&format!("{command}{first} | ")),
-                "{message}"
-            );
-        }
-    }
-}
-
-/// A part of a packed file is never taken for the whole, and no byte of an archive is changed unnoticed.
-#[test]
-fn damaged_packings_are_refused() {
-    let text = msr(300);
-    let files = [
-        lz4(text.as_bytes()),
-        tar_member("a.csv", b'0', text.as_bytes()),
-        zip(&[zip_member("a.csv", text.as_bytes(), true, Sizes::Behind)]),
-        zip(&[zip_member("a.csv", text.as_bytes(), false, Sizes::Before)]),
-    ];
-    let expected = open(text.as_bytes()).unwrap().digest();
-    let mut random = Random::new(7);
-    for file in files {
-        for _ in 0..100 {
-            let cut = random.below(file.len() as u64 - 600) as usize;
-            assert!(open(&file[..cut]).is_err(), "{cut} of {}", file.len());
-            let mut changed = file.clone();
-            changed[random.below(file.len() as u64) as usize] ^= 1 << random.below(8);
-            if let Ok(trace) = open(&changed) {
-                // Names, dates and padding may change; tar has no checksum of contents.
-                assert!(trace.digest() == expected || file[257] != 0 || file[0] == b'a');
-            }
-        }
-    }
-}
-
-#[test]
 fn other_things_are_called_by_name() {
+    let record = |object: u64, next: i64| {
+        [&5u32.to_le_bytes()[..], &object.to_le_bytes(), &512u32.to_le_bytes(), &next.to_le_bytes()].concat()
+    };
+    let oracle = [record(8, 2), record(16, -1), record(8, i64::MAX), record(24, -1)].concat();
     for (bytes, name, next) in [
         (&b"SQLite format 3\0"[..], "an SQLite database", "sqlite3 -header -csv t"),
         (b"\xf0\xde\xbc\x9a\x78\x56\x34\x12\0\0", "libCacheSim", "--columns"),
@@ -199,11 +77,16 @@ fn other_things_are_called_by_name() {
         (b"{\n \"jobs\": []}", "JSON", "from_frame"),
         (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "pcap", "CSV"),
         (b"7z\xbc\xaf\x27\x1c\0\x04", "7z", "7z x t"),
-        (b"\x1f\x9d\x90", "compress", "zcat t"),
         (b"PERFILE2\0", "perf", "perf script -i t"),
-        (&zip_member("[Content_Types].xml", b"<x/>", true, Sizes::Before), "Office", "CSV"),
-        (&zip_member("a", b"x", false, Sizes::Behind), "method 0", "unzip -p t"),
-        (&zip(&[]), "no file in the archive", "unzip -l t"),
+        (b"PK\x03\x04\x14\0", "a zip archive", "unzip -p t"),
+        (&[&[b'a'; 257][..], b"ustar\0", &[0; 249]].concat(), "a tar archive", "tar -xOf t"),
+        (&oracle, "oracleGeneral", "numpy.fromfile('t'"),
+        (
+            &[[1, 0, 0, 0, 0, 16, 0, 0, 1, 0, 0, 0, 0x2a, 0, 9, 1], [0; 16]].concat().repeat(4),
+            "vSCSI",
+            "tracePrint t",
+        ),
+        (&[[0x2a, 0, 9, 2, 1, 0, 0, 0, 0, 16, 0, 0, 1, 0, 0, 0], [0; 16]].concat(), "binary data", ""),
     ] {
         let error = open(bytes).unwrap_err();
         assert!(error.what.contains(name) && error.cure.contains(next), "{error}");
@@ -335,56 +218,14 @@ fn damaged_raw_blktrace_is_refused_at_its_byte() {
     let all: Vec<u8> =
         events.iter().zip(0..).flat_map(|(event, number)| raw(event, number, false, false)).collect();
     let error = open(&all[..all.len() - 1]).unwrap_err();
-    assert!(error.what.contains("ends within an event") && error.cure.contains("truncate -s "), "{error}");
+    assert!(error.what.contains("is unfinished") && error.cure.contains("truncate -s "), "{error}");
     let mut other = all.clone();
     other[0] = 6;
-    assert!(open(&other).unwrap_err().to_string().contains("version 6, 7 or 8 was expected; "), "a version");
+    assert!(open(&other).unwrap_err().to_string().contains("version 6, not of 7 or 8"));
     let (first, events) = (raw(&events[0], 0, false, false).len(), all.len());
     other = all;
     other[first + 1] = 0xff;
-    assert!(events > first && open(&other).unwrap_err().what.contains(&format!("begins at byte {first}")));
-}
-
-#[test]
-fn binary_vscsi_is_its_text() {
-    let mut text = String::new();
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    for (number, command) in (0u64..50).zip([0x28u16, 0x2a, 0x35, 0].into_iter().cycle()) {
-        let (time_us, block, length) = (7_000_000 + number * 1_234, number * 64, 4096u32);
-        text +=
-            &format!("1,{}.{:06},{command:x},{length},{block}\n", time_us / 1_000_000, time_us % 1_000_000);
-        let numbers = [block, time_us].map(u64::to_le_bytes).concat();
-        let [serial, length] = [number as u32, length].map(u32::to_le_bytes);
-        let [one, two, command] = [0x0100, 0x0200, command].map(u16::to_le_bytes);
-        first.extend([&serial, &length, &[0; 4], &command[..], &one, &numbers].concat());
-        second.extend([&command[..], &two, &serial, &length, &[0; 4], &numbers, &[9; 8]].concat());
-    }
-    let expected = open(text.as_bytes()).unwrap();
-    for records in [first, second] {
-        let trace = open(&records).unwrap();
-        assert_eq!((trace.digest(), trace.format), (expected.digest(), expected.format));
-        assert!(open(&records[..records.len() - 1]).is_err());
-    }
-}
-
-#[test]
-fn oracle_general_is_reads_of_sectors_and_says_so() {
-    let record = |seconds: u32, object: u64, next: i64| {
-        [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &512u32.to_le_bytes(), &next.to_le_bytes()]
-            .concat()
-    };
-    let of = |objects: [u64; 4]| {
-        let [a, b, c, d] = objects;
-        [record(5, a, 2), record(5, b, -1), record(7, c, i64::MAX), record(9, d, -1)].concat()
-    };
-    let trace = open(&of([8, 16, 8, 24])).unwrap();
-    assert_eq!((*trace.time_ns).clone(), [0, 0, 2_000_000_000, 4_000_000_000]);
-    assert_eq!(trace.offset_bytes, [4096, 8192, 4096, 12_288]);
-    assert_eq!(trace.format.name(), "oraclegeneral");
-    assert!(trace.quality.notes[0].contains("all requests are reads"), "{:?}", trace.quality.notes);
-    // Hashes of names are no addresses. The next record of an object has that object.
-    assert!(open(&of([u64::MAX - 3, 1, u64::MAX - 3, 2])).unwrap_err().what.contains("beyond 2^63"));
-    assert!(open(&of([8, 16, 9, 24])).unwrap_err().what.contains("binary data"));
+    assert!(events > first && open(&other).unwrap_err().what.contains(&format!("at byte {first} is none")));
 }
 
 /// Changes the file at the first look.

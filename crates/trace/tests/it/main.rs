@@ -5,6 +5,7 @@ mod canonical_parquet;
 mod common;
 mod containers;
 mod durable;
+mod faults;
 mod formats;
 mod holes;
 #[cfg(target_os = "linux")]
