@@ -12,7 +12,7 @@
 
 use super::Row;
 use crate::operations::Operation;
-use crate::options::OpenOptions;
+use crate::options::{OpenOptions, Units};
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
@@ -21,8 +21,6 @@ pub(crate) const ROW: Row = Row::text::<Blkparse>(
     &["blktrace"],
     "major,minor cpu sequence time_s pid action rwbs sector + sectors [process]",
 );
-
-const NS_PER_SECOND: u64 = 1_000_000_000;
 
 const DEVICE: Field = Field { name: "device", expected: "major and minor number, such as 8,16" };
 const CPU: Field = Field { name: "CPU", expected: "a whole number" };
@@ -39,6 +37,9 @@ struct Blkparse {
 }
 
 impl LineParser for Blkparse {
+    const UNITS: Units = Units::new(1_000_000_000, SECTOR_BYTES, SECTOR_BYTES);
+    const DISTINCT: bool = true;
+
     const NO_REQUESTS: &'static str =
         "no line is a request of the action looked for: choose another with --blkparse-action Q, D or C";
 
@@ -56,7 +57,7 @@ impl LineParser for Blkparse {
         fields.small(CPU)?;
         fields.number(SEQUENCE, u64::MAX, "beyond 2^64")?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
+        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
         fields.number(Field::PID, u64::MAX, "beyond 2^64")?;
         let action_at = fields.at;
         let action = fields.word(ACTION)?;
@@ -69,7 +70,7 @@ impl LineParser for Blkparse {
             return Ok(());
         }
         let operation = fields.operation("flags", &sink.vocabulary)?;
-        let (offset_bytes, length_bytes) = extent(&mut fields, operation)?;
+        let (offset_bytes, length_bytes) = extent(&mut fields, operation, sink.units)?;
         let time_ns = sink.time(time, 1, time_at)?;
         let key = u64::from(major) << 32 | u64::from(minor);
         let volume = sink.volume(key, |_| format!("{major},{minor}"));
@@ -105,16 +106,16 @@ fn device(word: &[u8]) -> Option<(u32, u32)> {
 
 /// Offset and length in bytes; both 0 without sectors.
 #[inline]
-fn extent(fields: &mut Fields<'_, false>, operation: Operation) -> Result<(u64, u32), Bad> {
+fn extent(fields: &mut Fields<'_, false>, operation: Operation, units: Units) -> Result<(u64, u32), Bad> {
     // Without sectors only the process follows, or (completed) a sector without a size.
     let ended = |fields: &Fields<'_, false>| matches!(fields.peek(), Some(b'[' | b'('));
     if matches!(operation.op, None | Some(Op::Flush)) || ended(fields) {
         return Ok((0, 0));
     }
-    let offset_bytes = fields.offset(SECTOR, SECTOR_BYTES)?;
+    let offset_bytes = fields.offset(SECTOR, units.offset_bytes)?;
     if ended(fields) {
         return Ok((0, 0));
     }
     fields.meaning(PLUS, |word| (word == b"+").then_some(()))?;
-    Ok((offset_bytes, fields.length(Field::SECTORS, SECTOR_BYTES)?))
+    Ok((offset_bytes, fields.length(Field::SECTORS, units.length_bytes)?))
 }

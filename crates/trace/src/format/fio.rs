@@ -8,6 +8,7 @@
 //! Source: fio, HOWTO, "Trace file format", and iolog.c (for the unit of version 3's times).
 
 use super::Row;
+use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
 
@@ -16,8 +17,6 @@ pub(crate) const ROW: Row = Row::text::<Fio>(
     &["fio-iolog", "iolog"],
     "'fio version 2|3 iolog', then [time_us] file action offset_bytes length_bytes",
 );
-
-const NS_PER_US: i64 = 1000;
 
 const VERSION: Field =
     Field { name: "first line", expected: "'fio version 2 iolog' or 'fio version 3 iolog'" };
@@ -43,6 +42,10 @@ struct Fio {
 }
 
 impl LineParser for Fio {
+    const UNITS: Units = Units::new(1_000, 1, 1);
+    const DISTINCT: bool = true;
+    const ANY_LENGTH: bool = true;
+
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let Some(version) = self.version else {
             self.version = match line.trim_ascii() {
@@ -73,10 +76,10 @@ impl LineParser for Fio {
             b"sync" | b"datasync" => Op::Flush,
             _ => return Err(Bad::new(action_at, Complaint::NotA(expected))),
         };
-        let offset_bytes = fields.offset(Field::OFFSET, 1)?;
-        let length_bytes = fields.length(Field::LENGTH, 1)?;
+        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
+        let length_bytes = fields.length(Field::LENGTH, sink.units.length_bytes)?;
         fields.end()?;
-        let time_ns = sink.time(time, NS_PER_US, time_at)?;
+        let time_ns = sink.ticks(time, time_at)?;
         let volume = sink.volume(self.file(file), |_| file.escape_ascii().to_string());
         if op == Op::Flush {
             return sink.push(&Parsed::flush(time_ns, time_at, volume));
@@ -89,7 +92,7 @@ impl Fio {
     fn wait(&mut self, mut fields: Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
         let wait_at = fields.at;
         let wait = fields.ticks(WAIT)?;
-        fields.length(Field::LENGTH, 1)?;
+        fields.length(Field::LENGTH, sink.units.length_bytes)?;
         fields.end()?;
         let waited = self.waited.checked_add(wait).filter(|&waited| waited <= i64::MAX as u64);
         self.waited = waited.ok_or_else(|| Bad::new(wait_at, Complaint::Beyond(WAIT, "beyond 292 years")))?;

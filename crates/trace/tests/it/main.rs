@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod canonical_parquet;
+mod columns;
 mod common;
 mod durable;
 mod formats;
@@ -13,6 +14,7 @@ mod operations;
 mod pages;
 mod queues;
 mod readers_agree;
+mod recognition;
 mod recording;
 mod sample;
 mod scan;
