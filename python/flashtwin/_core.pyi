@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Literal, Self, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, final
 
 __version__: str
 
 _Path: TypeAlias = str | PathLike[str]
 #: Told how far the work is, and how much there is in all.
 _Progress: TypeAlias = Callable[[int, int], None]
-#: `format`, `on_bad_line`, `sort_window_ns`, `blkparse_action`, `volume`, `excerpt_ns`.
-_Reading: TypeAlias = tuple[
-    str | None, Literal["fail", "skip"], int, Literal["Q", "D", "C"], str | None, tuple[int, int] | None
-]
+#: Arguments of `flashtwin.open`, as `traces.trace.native_reading` makes them.
+_Reading: TypeAlias = Mapping[str, Any]
 
 @final
 class Table:
@@ -38,6 +36,8 @@ class Trace:
     @property
     def format(self) -> str: ...
     @property
+    def read_as(self) -> str: ...
+    @property
     def digest(self) -> str: ...
     @property
     def has_content(self) -> bool: ...
@@ -61,6 +61,8 @@ class Scan:
     def name(self) -> str: ...
     @property
     def format(self) -> str: ...
+    @property
+    def read_as(self) -> str: ...
     @property
     def digest(self) -> str: ...
     @property

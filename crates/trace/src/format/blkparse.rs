@@ -15,7 +15,7 @@ use hashbrown::HashSet;
 
 use super::Row;
 use crate::operations::Operation;
-use crate::options::OpenOptions;
+use crate::options::{OpenOptions, Units};
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
@@ -24,8 +24,6 @@ pub(crate) const ROW: Row = Row::text::<Blkparse>(
     &["blktrace"],
     "major,minor cpu sequence time_s pid action rwbs sector + sectors [process]",
 );
-
-const NS_PER_SECOND: u64 = 1_000_000_000;
 
 const DEVICE: Field = Field { name: "device", expected: "major and minor number, such as 8,16" };
 const CPU: Field = Field { name: "CPU", expected: "a whole number" };
@@ -39,7 +37,7 @@ const PLUS: Field = Field { name: "separator", expected: "a plus sign" };
 /// the seconds modulo 2^32: 2^64 ns less 40 ms are 1266874889.669551616. Recordings do not begin earlier than an hour
 /// before their start.
 const ZERO_NS: u64 = 1_266_874_889_709_551_616;
-const BEFORE_START_NS: u64 = 3600 * NS_PER_SECOND;
+const BEFORE_START_NS: u64 = 3_600_000_000_000;
 
 /// Volume, operation, offset and length of a request that is to be issued again.
 type Requeued = (u64, Option<Op>, u64, u64);
@@ -55,6 +53,9 @@ struct Blkparse {
 }
 
 impl LineParser for Blkparse {
+    const UNITS: Units = Units::new(1_000_000_000, SECTOR_BYTES, SECTOR_BYTES);
+    const DISTINCT: bool = true;
+
     const NO_REQUESTS: &'static str = "no line is a request of the action looked for: choose another with \
                                       --blkparse-action Q, D or C (RAM disks and device-mapper issue nothing: take Q)";
 
@@ -65,7 +66,7 @@ impl LineParser for Blkparse {
         if counts.is_empty() { String::new() } else { format!(" (events: {})", counts.join(", ")) }
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn assumptions(&self) -> Vec<String> {
         let note =
             |count| format!("{count} requests were issued again, and count once, from when they first were");
         Some(self.issued_again).filter(|&count| count > 0).map(note).into_iter().collect()
@@ -85,7 +86,7 @@ impl LineParser for Blkparse {
         fields.small(CPU)?;
         fields.number(SEQUENCE, u64::MAX, "beyond 2^64")?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
+        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
         fields.number(Field::PID, u64::MAX, "beyond 2^64")?;
         let action_at = fields.at;
         let action = fields.word(ACTION)?;
@@ -103,7 +104,7 @@ impl LineParser for Blkparse {
             return Ok(());
         }
         let operation = fields.operation("flags", &sink.vocabulary)?;
-        let (offset_bytes, length) = extent(&mut fields, operation)?;
+        let (offset_bytes, length) = extent(&mut fields, operation, sink.units)?;
         let key = u64::from(major) << 32 | u64::from(minor);
         if requeue || (issued && !self.requeued.is_empty()) {
             let request = (key, operation.op, offset_bytes, length);
@@ -160,20 +161,20 @@ fn device(word: &[u8]) -> Option<(u32, u32)> {
 
 /// Offset and length in bytes; both 0 without sectors.
 #[inline]
-fn extent(fields: &mut Fields<'_, false>, operation: Operation) -> Result<(u64, u64), Bad> {
+fn extent(fields: &mut Fields<'_, false>, operation: Operation, units: Units) -> Result<(u64, u64), Bad> {
     // Without sectors only the process follows, or (completed) a sector without a size.
     let ended = |fields: &Fields<'_, false>| matches!(fields.peek(), Some(b'[' | b'('));
     if matches!(operation.op, None | Some(Op::Flush)) || ended(fields) {
         return Ok((0, 0));
     }
-    let offset_bytes = fields.offset(SECTOR, SECTOR_BYTES)?;
+    let offset_bytes = fields.offset(SECTOR, units.offset_bytes)?;
     if ended(fields) {
         return Ok((0, 0));
     }
     fields.meaning(PLUS, |word| (word == b"+").then_some(()))?;
     let length = match operation.op {
-        Some(Op::Trim) => fields.trim_length(Field::SECTORS, SECTOR_BYTES)?,
-        _ => fields.length(Field::SECTORS, SECTOR_BYTES)?.into(),
+        Some(Op::Trim) => fields.trim_length(Field::SECTORS, units.length_bytes)?,
+        _ => fields.length(Field::SECTORS, units.length_bytes)?.into(),
     };
     Ok((offset_bytes, length))
 }

@@ -14,7 +14,7 @@
 //! Source: fio, HOWTO, "Trace file format", and iolog.c (`read_iolog_get` for waits, `delay_since_ttime` for laps).
 
 use super::Row;
-use crate::options::OpenOptions;
+use crate::options::{OpenOptions, Units};
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
 
@@ -49,6 +49,8 @@ enum Version {
 struct Fio {
     version: Option<Version>,
     waited_ns: u64,
+    /// Of a wait, if it is not as fio takes it.
+    wait_unit_ns: Option<u64>,
     laps: Laps,
     files: Vec<Vec<u8>>,
 }
@@ -87,16 +89,22 @@ impl Laps {
 }
 
 impl LineParser for Fio {
+    const UNITS: Units = Units::new(NS_PER_US, 1, 1);
+    const DISTINCT: bool = true;
+    const ANY_LENGTH: bool = true;
+
     fn configure(&mut self, options: &OpenOptions) {
         self.laps.window_us = options.sort_window_ns / NS_PER_US;
+        self.wait_unit_ns = options.time_unit_ns;
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn assumptions(&self) -> Vec<String> {
         let laps = format!("{} laps of the log follow one another, as fio replays them", self.laps.begun + 1);
-        let waits = "a wait is taken for milliseconds since fio started, as fio does (--time-unit us: microseconds since \
-                     the request before, as its manual says)";
-        let notes = [(self.laps.begun > 0, laps), (self.waited_ns > 0, waits.to_owned())];
-        notes.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
+        let waits = "a wait is milliseconds since fio started, as fio takes it (--time-unit us: microseconds since the \
+                     request before, as its manual says)";
+        let is_default = self.waited_ns > 0 && self.wait_unit_ns.is_none();
+        let all = [(self.laps.begun > 0, laps), (is_default, waits.to_owned())];
+        all.into_iter().filter_map(|(holds, words)| holds.then_some(words)).collect()
     }
 
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
@@ -135,15 +143,15 @@ impl LineParser for Fio {
             b"sync" | b"datasync" => Op::Flush,
             _ => return Err(Bad::new(action_at, Complaint::NotA(expected))),
         };
-        let offset_bytes = fields.offset(Field::OFFSET, 1)?;
+        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
         let length = match op {
-            Op::Trim => fields.trim_length(Field::LENGTH, 1)?,
-            _ => fields.length(Field::LENGTH, 1)?.into(),
+            Op::Trim => fields.trim_length(Field::LENGTH, sink.units.length_bytes)?,
+            _ => fields.length(Field::LENGTH, sink.units.length_bytes)?.into(),
         };
         fields.end()?;
         let time_ns = match version {
             Version::Waits => sink.time(self.waited_ns, 1, time_at)?,
-            Version::Timestamps => sink.time(self.laps.time_us(time), NS_PER_US as i64, time_at)?,
+            Version::Timestamps => sink.ticks(self.laps.time_us(time), time_at)?,
         };
         let volume = sink.volume(self.file(file), |_| file.escape_ascii().to_string());
         if op == Op::Flush {
@@ -159,12 +167,16 @@ impl Fio {
     fn wait(&mut self, mut fields: Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
         let wait_at = fields.at;
         let wait = fields.ticks(WAIT)?;
-        fields.length(Field::LENGTH, 1)?;
+        fields.length(Field::LENGTH, sink.units.length_bytes)?;
         fields.end()?;
-        let wait_ns = wait.checked_mul(NS_PER_MS).filter(|&wait_ns| wait_ns <= i64::MAX as u64);
-        let wait_ns =
-            wait_ns.ok_or_else(|| Bad::new(wait_at, Complaint::Beyond(WAIT, "beyond 292 years")))?;
-        self.waited_ns = self.waited_ns.max(wait_ns);
+        let unit_ns = self.wait_unit_ns.unwrap_or(NS_PER_MS);
+        // By the manual, a wait begins with the request before.
+        let since_ns = if unit_ns == NS_PER_US { self.waited_ns } else { 0 };
+        let until_ns = wait.checked_mul(unit_ns).and_then(|wait_ns| wait_ns.checked_add(since_ns));
+        let until_ns = until_ns.filter(|&until_ns| until_ns <= i64::MAX as u64);
+        let until_ns =
+            until_ns.ok_or_else(|| Bad::new(wait_at, Complaint::Beyond(WAIT, "beyond 292 years")))?;
+        self.waited_ns = self.waited_ns.max(until_ns);
         sink.pass_line();
         Ok(())
     }

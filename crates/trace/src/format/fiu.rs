@@ -9,7 +9,7 @@
 
 use super::Row;
 use crate::operations::Operation;
-use crate::options::OpenOptions;
+use crate::options::{OpenOptions, Units};
 use crate::request::CHUNK_BYTES;
 use crate::text::{Bad, Collector, DigestReader, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
@@ -41,6 +41,9 @@ struct Fiu {
 }
 
 impl LineParser for Fiu {
+    const UNITS: Units = Units::new(1, SECTOR_BYTES, SECTOR_BYTES);
+    const DISTINCT: bool = true;
+
     fn configure(&mut self, options: &OpenOptions) {
         self.join = options.join_lines;
     }
@@ -55,15 +58,15 @@ impl LineParser for Fiu {
         if !matches!(fields.peek(), Some(b'0'..=b'9')) {
             pass_name_with_blanks(&mut fields);
         }
-        let address = fields.offset(Field::ADDRESS, SECTOR_BYTES)?;
-        let length = fields.length(Field::SECTORS, SECTOR_BYTES)?;
+        let address = fields.offset(Field::ADDRESS, sink.units.offset_bytes)?;
+        let length = fields.length(Field::SECTORS, sink.units.length_bytes)?;
         let operation = fields.operation("direction", &sink.vocabulary)?;
         let major = fields.small(MAJOR)?;
         let minor = fields.small(MINOR)?;
         let volume_key = u64::from(major) << 32 | u64::from(minor);
         let digests = self.digests.read(&mut fields, length)?;
         let volume = sink.volume(volume_key, |_| format!("{major}:{minor}"));
-        let time_ns = sink.time(time, 1, time_at)?;
+        let time_ns = sink.ticks(time, time_at)?;
         let this = Continued { time, pid, operation, volume, address };
         self.digests.add(sink, digests, length);
         let continues = self.join && self.last.as_ref() == Some(&this);

@@ -5,7 +5,7 @@ use crate::digest::{Digests, digests_of_zeroes, fold};
 use crate::feed::Parts;
 use crate::flags;
 use crate::operations::{Operation, Vocabulary};
-use crate::options::OpenOptions;
+use crate::options::{OpenOptions, Units};
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op, Request};
 use crate::volumes::Volumes;
@@ -41,10 +41,11 @@ pub(crate) struct Collector {
     latest_ns: i64,
     window_ns: u64,
     pub(crate) vocabulary: Vocabulary,
+    pub(crate) units: Units,
 }
 
 impl Collector {
-    pub(crate) fn new(options: &OpenOptions) -> Collector {
+    pub(crate) fn new(options: &OpenOptions, units: Units) -> Collector {
         Collector {
             columns: Columns::empty(),
             volumes: Volumes::default(),
@@ -55,6 +56,7 @@ impl Collector {
             latest_ns: i64::MIN,
             window_ns: options.sort_window_ns,
             vocabulary: options.op_words.clone(),
+            units: options.units(units),
         }
     }
 
@@ -70,6 +72,13 @@ impl Collector {
             let limit = "more than 146 years away from the first request";
             Bad::new(at, Complaint::Beyond(TIME, limit))
         })
+    }
+
+    /// A whole number of the format's units of time, as [`Collector::time`].
+    #[inline]
+    pub(crate) fn ticks(&mut self, ticks: u64, at: usize) -> Result<i64, Bad> {
+        // A unit is far below 2^63 ns.
+        self.time(ticks, self.units.time_ns as i64, at)
     }
 
     /// Index of a volume by its key, by which volumes are numbered in the end.
@@ -134,14 +143,15 @@ impl Collector {
         }
         self.push(&parsed)?;
         if durable && parsed.length_bytes > 0 {
-            self.last_is_durable();
+            self.flag_last(flags::DURABLE);
         }
         Ok(())
     }
 
+    /// Sets bits of the last request.
     #[cold]
-    pub(crate) fn last_is_durable(&mut self) {
-        self.columns.add_to_last(flags::DURABLE);
+    pub(crate) fn flag_last(&mut self, bits: u8) {
+        self.columns.add_to_last(bits);
     }
 
     #[cold]
@@ -197,11 +207,6 @@ impl Collector {
         // 2^32 contents would be 64 GB of digests: the id then is "unknown".
         self.interner.ids(&self.waiting, |nth, id| ids[nth] = id.unwrap_or(NO_CONTENT));
         self.waiting.clear();
-    }
-
-    pub(crate) fn is_unused(&self) -> bool {
-        let quality = &self.quality;
-        self.first_tick.is_none() && quality.passed_lines == 0 && quality.empty_requests == 0
     }
 
     /// Bytes of the collected requests, and the largest growth at one time for `further` more lines.

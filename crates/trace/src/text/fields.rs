@@ -5,11 +5,11 @@ use crate::operations::{self, Operation, Vocabulary};
 
 pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Highest offset accepted: a request of any length then ends below 2^63 bytes.
-const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
-const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
+pub(crate) const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
+pub(crate) const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
 const TRIM_BYTES_MAX: u64 = (1 << 46) - 1;
-const BEYOND_OFFSET: &str = "an offset beyond 2^63 bytes";
-const BEYOND_LENGTH: &str = "4 GiB or more";
+pub(crate) const BEYOND_OFFSET: &str = "an offset beyond 2^63 bytes";
+pub(crate) const BEYOND_LENGTH: &str = "4 GiB or more";
 
 /// A field as messages call it: "`name` 'text' is not `expected`".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +116,16 @@ fn quote(line: &[u8], at: usize) -> String {
         text.push_str("...");
     }
     text
+}
+
+#[inline]
+pub(crate) fn in_bytes(units: u64, unit: u64, most: u64) -> Option<u64> {
+    units.checked_mul(unit).filter(|&bytes| bytes <= most)
+}
+
+#[cold]
+fn beyond(at: usize, field: Field, limit: &'static str) -> Bad {
+    Bad::new(at, Complaint::Beyond(field, limit))
 }
 
 /// Walks over the fields of a line, which are separated by commas (`COMMA`) or by blanks.
@@ -227,14 +237,17 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
 
     #[inline]
     pub(crate) fn offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        let units = self.number(field, OFFSET_BYTES_MAX / unit, BEYOND_OFFSET)?;
-        Ok(units * unit)
+        let start = self.at;
+        let units = self.number(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
+        in_bytes(units, unit, OFFSET_BYTES_MAX).ok_or_else(|| beyond(start, field, BEYOND_OFFSET))
     }
 
     #[inline]
     pub(crate) fn length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
-        let units = self.number(field, LENGTH_BYTES_MAX / unit, BEYOND_LENGTH)?;
-        Ok((units * unit) as u32)
+        let start = self.at;
+        let units = self.number(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)?;
+        let bytes = in_bytes(units, unit, LENGTH_BYTES_MAX);
+        bytes.map(|bytes| bytes as u32).ok_or_else(|| beyond(start, field, BEYOND_LENGTH))
     }
 
     /// The length of a trim, which may be that of a whole device; [`Collector::push_trim`] cuts it.
@@ -289,13 +302,17 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     }
 
     #[inline]
-    pub(crate) fn hex_offset(&mut self, field: Field) -> Result<u64, Bad> {
-        self.hex(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)
+    pub(crate) fn hex_offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
+        let start = self.at;
+        let units = self.hex(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
+        in_bytes(units, unit, OFFSET_BYTES_MAX).ok_or_else(|| beyond(start, field, BEYOND_OFFSET))
     }
 
     #[inline]
-    pub(crate) fn hex_length(&mut self, field: Field) -> Result<u32, Bad> {
-        Ok(self.hex(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)? as u32)
+    pub(crate) fn hex_length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
+        let start = self.at;
+        let bytes = in_bytes(self.hex(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)?, unit, LENGTH_BYTES_MAX);
+        bytes.map(|bytes| bytes as u32).ok_or_else(|| beyond(start, field, BEYOND_LENGTH))
     }
 
     /// Whether a field between commas is empty; steps over it then.

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod canonical_parquet;
+mod columns;
 mod common;
 mod containers;
 mod durable;
@@ -15,6 +16,7 @@ mod operations;
 mod pages;
 mod queues;
 mod readers_agree;
+mod recognition;
 mod recording;
 mod sample;
 mod scan;
