@@ -5,6 +5,7 @@
 //! with dense 32-bit ids for logical pages and contents: the form that every system replays.
 
 mod columns;
+mod containers;
 mod digest;
 mod error;
 mod feed;

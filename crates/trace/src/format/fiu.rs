@@ -11,7 +11,7 @@ use super::Row;
 use crate::operations::Operation;
 use crate::options::{OpenOptions, Units};
 use crate::request::CHUNK_BYTES;
-use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, digests};
+use crate::text::{Bad, Collector, DigestReader, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
 pub(crate) const ROW: Row = Row::text::<Fiu>(
     "fiu",
@@ -37,6 +37,7 @@ struct Continued {
 struct Fiu {
     join: bool,
     last: Option<Continued>,
+    digests: DigestReader,
 }
 
 impl LineParser for Fiu {
@@ -63,11 +64,11 @@ impl LineParser for Fiu {
         let major = fields.small(MAJOR)?;
         let minor = fields.small(MINOR)?;
         let volume_key = u64::from(major) << 32 | u64::from(minor);
-        let digests = digests(&mut fields, length)?;
+        let digests = self.digests.read(&mut fields, length)?;
         let volume = sink.volume(volume_key, |_| format!("{major}:{minor}"));
         let time_ns = sink.ticks(time, time_at)?;
         let this = Continued { time, pid, operation, volume, address };
-        add_contents(sink, digests, length);
+        self.digests.add(sink, digests, length);
         let continues = self.join && self.last.as_ref() == Some(&this);
         if !(continues && sink.lengthen_last(length)) {
             let (offset_bytes, length_bytes) = (address, length);

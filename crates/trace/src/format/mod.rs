@@ -141,7 +141,7 @@ fn supported() -> String {
 }
 
 fn known_endings() -> Vec<&'static str> {
-    let compressions = ["gz", "zst", "xz", "bz2"];
+    let compressions = ["gz", "zst", "xz", "bz2", "lz4", "zip", "tar", "tgz"];
     let texts = ["csv", "trace", "ascii", "txt", "blkparse"];
     let formats = REGISTRY.iter().flat_map(|row| [&[row.name], row.aliases].concat());
     compressions.into_iter().chain(texts).chain(formats).collect()

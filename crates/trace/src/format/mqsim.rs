@@ -5,7 +5,7 @@
 use super::Row;
 use crate::options::Units;
 use crate::request::Op;
-use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, digests};
+use crate::text::{Bad, Collector, DigestReader, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
 pub(crate) const ROW: Row = Row::text::<MqSim>(
     "mqsim",
@@ -17,7 +17,9 @@ const TIME: Field = Field { name: "time", expected: "a whole number of nanosecon
 const OPERATION: Field = Field { name: "operation", expected: "1 (read) or 0 (write)" };
 
 #[derive(Default)]
-struct MqSim;
+struct MqSim {
+    digests: DigestReader,
+}
 
 impl LineParser for MqSim {
     const UNITS: Units = Units::new(1, SECTOR_BYTES, SECTOR_BYTES);
@@ -35,11 +37,11 @@ impl LineParser for MqSim {
             b"1" => Some(Op::Read),
             _ => None,
         })?;
-        let digests = if fields.ended() { &[] } else { digests(&mut fields, length_bytes)? };
+        let digests = if fields.ended() { &[] } else { self.digests.read(&mut fields, length_bytes)? };
         let time_ns = sink.ticks(time, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
         if !digests.is_empty() {
-            add_contents(sink, digests, length_bytes);
+            self.digests.add(sink, digests, length_bytes);
         }
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }

@@ -108,6 +108,21 @@ impl Collector {
         Ok(())
     }
 
+    /// Adds a trim of any length, in parts below 4 GiB. Their bounds lie on any page of up to 1 MiB, as its own do.
+    pub(crate) fn push_trim(&mut self, trim: &Parsed, length_bytes: u64) -> Result<(), Bad> {
+        const PART_BYTES: u32 = u32::MAX - (1 << 20) + 1;
+        let mut done = 0;
+        loop {
+            let length = u32::try_from(length_bytes - done).unwrap_or(PART_BYTES);
+            let offset_bytes = trim.offset_bytes.saturating_add(done);
+            self.push(&Parsed { offset_bytes, length_bytes: length, ..*trim })?;
+            done += u64::from(length);
+            if done == length_bytes {
+                return Ok(());
+            }
+        }
+    }
+
     /// Adds the requests of an operation; `request` makes the one of a kind.
     #[inline]
     pub(crate) fn push_operation(

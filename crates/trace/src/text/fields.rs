@@ -7,6 +7,7 @@ pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Highest offset accepted: a request of any length then ends below 2^63 bytes.
 pub(crate) const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
 pub(crate) const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
+const TRIM_BYTES_MAX: u64 = (1 << 46) - 1;
 pub(crate) const BEYOND_OFFSET: &str = "an offset beyond 2^63 bytes";
 pub(crate) const BEYOND_LENGTH: &str = "4 GiB or more";
 
@@ -42,7 +43,7 @@ pub(crate) enum Complaint {
     Surplus,
     NoOperation(Field),
     TooEarly { behind_ns: u64, window_ns: u64 },
-    DigestLength { digits: usize, chunks: u64 },
+    DigestLength { digits: usize, pages: u64, width: usize },
 }
 
 /// A line that cannot be read: where on the line (bytes from 0), and why.
@@ -63,7 +64,11 @@ impl Bad {
     pub(crate) fn to_error(&self, name: &str, number: u64, line: &[u8]) -> TraceError {
         let quoted = quote(line, self.at);
         let mut cause = ErrorCause::Malformed;
-        let mut cure = "correct the line, or skip such lines with --on-bad-line skip".to_owned();
+        // The first line may be a header: skipping it would hide that the columns are others.
+        let mut cure = match number {
+            1 => "correct the line, or say with --columns which column holds what".to_owned(),
+            _ => "correct the line, or skip such lines with --on-bad-line skip".to_owned(),
+        };
         let what = match &self.complaint {
             Complaint::NotA(field) => format!("{} '{quoted}' is not {}", field.name, field.expected),
             Complaint::Missing(field) => {
@@ -91,10 +96,10 @@ impl Bad {
                     *window_ns as f64 / 1e9
                 )
             }
-            Complaint::DigestLength { digits, chunks } => format!(
-                "the digest has {digits} hex digits, a request of {chunks} pages of 4 KB should have {} or {}",
-                chunks * 32,
-                chunks * 256
+            Complaint::DigestLength { digits, pages, width } => format!(
+                "the digest has {digits} hex digits, a request of {pages} pages of 4 KB should have {} or {}",
+                pages * *width as u64,
+                pages * 8 * *width as u64
             ),
         };
         TraceError {
@@ -247,6 +252,14 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         let units = self.number(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)?;
         let bytes = in_bytes(units, unit, LENGTH_BYTES_MAX);
         bytes.map(|bytes| bytes as u32).ok_or_else(|| beyond(start, field, BEYOND_LENGTH))
+    }
+
+    /// The length of a trim, which may be that of a whole device; [`Collector::push_trim`] cuts it.
+    #[inline]
+    pub(crate) fn trim_length(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
+        let start = self.at;
+        let units = self.number(field, TRIM_BYTES_MAX, "64 TiB or more")?;
+        in_bytes(units, unit, TRIM_BYTES_MAX).ok_or_else(|| beyond(start, field, "64 TiB or more"))
     }
 
     /// A decimal number of units of `ns_per_unit` (a power of ten), in nanoseconds; digits below them are cut off.

@@ -7,7 +7,7 @@ mod fields;
 mod intern;
 
 pub(crate) use collect::{Collector, Parsed};
-pub(crate) use digits::{add_contents, digests};
+pub(crate) use digits::DigestReader;
 pub(crate) use fields::{
     BEYOND_LENGTH, BEYOND_OFFSET, Bad, Complaint, Field, Fields, LENGTH_BYTES_MAX, OFFSET_BYTES_MAX,
     SECTOR_BYTES, in_bytes,
@@ -29,6 +29,11 @@ pub(crate) trait LineParser: Default + Send + 'static {
     /// The cure if lines were skipped and none was a request.
     const NO_REQUESTS: &'static str = "";
 
+    /// The lines that are no requests, in words, if there is nothing else.
+    fn other_lines(&self) -> String {
+        String::new()
+    }
+
     fn configure(&mut self, _options: &OpenOptions) {}
 
     /// The usual units of its numbers.
@@ -48,6 +53,11 @@ pub(crate) trait LineParser: Default + Send + 'static {
 
     /// Whether its lines are like no other's, so that a rate of requests says nothing about the format.
     const DISTINCT: bool = false;
+
+    /// Choices made, in words, once all lines are read.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Whether a line is a header, which is passed over wherever it stands: files are made of several.
     fn is_header(&self, line: &[u8]) -> bool {
@@ -187,7 +197,11 @@ impl<P: LineParser> Text<P> {
             return TraceError::new(ErrorCause::Empty, name, what, cure);
         }
         if quality.passed_lines > 0 {
-            let what = format!("there is no request in it, {} lines say other things", quality.passed_lines);
+            let passed = quality.passed_lines;
+            let what = format!(
+                "there is no request in it, {passed} lines say other things{}",
+                self.parser.other_lines()
+            );
             return TraceError::new(ErrorCause::Empty, name, what, P::NO_REQUESTS);
         }
         input::empty(name)
@@ -247,6 +261,9 @@ impl<P: LineParser> Feed for Text<P> {
             self.block = self.blocks.next(block)?;
         }
         let at_end = self.ended();
+        if at_end {
+            self.sink.quality.notes = [std::mem::take(&mut self.blocks.notes), self.parser.notes()].concat();
+        }
         let columns = self.sink.take(at_end);
         self.any |= columns.len() > 0;
         if at_end && !self.any {

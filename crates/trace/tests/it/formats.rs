@@ -194,14 +194,14 @@ fio version 2 iolog
 ";
 
 #[test]
-fn fio_2_counts_waits() {
+fn fio_2_waits_until_a_time() {
     let trace = open(FIO);
     assert_eq!(trace.format.name(), "fio");
     let expected = [
         (0, Op::Write, 4096, 8192),
-        (150_000, Op::Trim, 0, 4096),
-        (150_000, Op::Flush, 0, 0),
-        (150_000, Op::Read, 512, 512),
+        (150_000_000, Op::Trim, 0, 4096),
+        (150_000_000, Op::Flush, 0, 0),
+        (150_000_000, Op::Read, 512, 512),
     ];
     assert_eq!(asked(&trace), expected);
     assert_eq!(trace.volume_names, ["/a", "/b"]);

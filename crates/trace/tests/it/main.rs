@@ -4,7 +4,9 @@ mod bad_input;
 mod canonical_parquet;
 mod columns;
 mod common;
+mod containers;
 mod durable;
+mod faults;
 mod formats;
 mod holes;
 #[cfg(target_os = "linux")]
