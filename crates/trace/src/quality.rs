@@ -30,8 +30,8 @@ pub struct Quality {
     pub empty_requests: u64,
     /// Requests with contents that do not begin on the grid of contents (4 KB).
     pub unaligned_content: u64,
-    /// Choices that the file does not settle, in words.
-    pub assumptions: Vec<String>,
+    /// Choices made in reading, in words, for example files that were merged.
+    pub notes: Vec<String>,
     /// Signs of wrong units or a wrong format, in words.
     pub warnings: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! How a file was read: format, units, assumptions.
+//! How a file was read: format, units, choices.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,12 +19,12 @@ pub struct ReadAs {
     /// Bytes of a unit of the lengths.
     pub length_unit_bytes: u64,
     /// Choices that the file does not settle.
-    pub assumptions: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl ReadAs {
     /// Of a trace with so many volumes, if that is known.
-    pub fn new(format: Format, volumes: Option<usize>, assumptions: &[String]) -> ReadAs {
+    pub fn new(format: Format, volumes: Option<usize>, notes: &[String]) -> ReadAs {
         let Units { time_ns, offset_bytes, length_bytes } = format.units();
         let time = match time_ns {
             1_000_000_000 => "s".to_owned(),
@@ -43,15 +43,15 @@ impl ReadAs {
         };
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         let volumes = volumes.map(|count| format!(", {count} volume{}", plural(count))).unwrap_or_default();
-        let assumed: String = assumptions.iter().map(|choice| format!("; {choice}")).collect();
-        let text = format!("{format}, time {time}, {extent}{volumes}{assumed}");
+        let choices: String = notes.iter().map(|choice| format!("; {choice}")).collect();
+        let text = format!("{format}, time {time}, {extent}{volumes}{choices}");
         ReadAs {
             text,
             format: format.name().to_owned(),
             time_unit_ns: time_ns,
             offset_unit_bytes: offset_bytes,
             length_unit_bytes: length_bytes,
-            assumptions: assumptions.to_vec(),
+            notes: notes.to_vec(),
         }
     }
 }

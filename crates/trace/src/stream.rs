@@ -136,7 +136,7 @@ impl TraceStream {
     /// How it is read; with volumes and assumptions after the last batch.
     pub fn read_as(&self) -> ReadAs {
         let volumes = self.feed.is_none().then_some(self.volume_names.len());
-        ReadAs::new(self.format, volumes, &self.quality.assumptions)
+        ReadAs::new(self.format, volumes, &self.quality.notes)
     }
 
     /// Names of the volumes met so far, by number. After the last batch, volumes without any request follow.

@@ -138,7 +138,7 @@ impl Trace {
 
     /// How it was read.
     pub fn read_as(&self) -> ReadAs {
-        ReadAs::new(self.format, Some(self.volume_names.len()), &self.quality.assumptions)
+        ReadAs::new(self.format, Some(self.volume_names.len()), &self.quality.notes)
     }
 
     /// Number of requests.

@@ -37,7 +37,8 @@ const PLUS: Field = Field { name: "separator", expected: "a plus sign" };
 /// the seconds modulo 2^32: 2^64 ns less 40 ms are 1266874889.669551616. Recordings do not begin earlier than an hour
 /// before their start.
 const ZERO_NS: u64 = 1_266_874_889_709_551_616;
-const BEFORE_START_NS: u64 = 3_600_000_000_000;
+const NS_PER_SECOND: u64 = 1_000_000_000;
+const BEFORE_START_NS: u64 = 3600 * NS_PER_SECOND;
 
 /// Volume, operation, offset and length of a request that is to be issued again.
 type Requeued = (u64, Option<Op>, u64, u64);
@@ -66,7 +67,7 @@ impl LineParser for Blkparse {
         if counts.is_empty() { String::new() } else { format!(" (events: {})", counts.join(", ")) }
     }
 
-    fn assumptions(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<String> {
         let note =
             |count| format!("{count} requests were issued again, and count once, from when they first were");
         Some(self.issued_again).filter(|&count| count > 0).map(note).into_iter().collect()

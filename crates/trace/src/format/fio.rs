@@ -49,7 +49,6 @@ enum Version {
 struct Fio {
     version: Option<Version>,
     waited_ns: u64,
-    /// Of a wait, if it is not as fio takes it.
     wait_unit_ns: Option<u64>,
     laps: Laps,
     files: Vec<Vec<u8>>,
@@ -98,13 +97,13 @@ impl LineParser for Fio {
         self.wait_unit_ns = options.time_unit_ns;
     }
 
-    fn assumptions(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<String> {
         let laps = format!("{} laps of the log follow one another, as fio replays them", self.laps.begun + 1);
-        let waits = "a wait is milliseconds since fio started, as fio takes it (--time-unit us: microseconds since the \
-                     request before, as its manual says)";
-        let is_default = self.waited_ns > 0 && self.wait_unit_ns.is_none();
-        let all = [(self.laps.begun > 0, laps), (is_default, waits.to_owned())];
-        all.into_iter().filter_map(|(holds, words)| holds.then_some(words)).collect()
+        let waits = "a wait is taken for milliseconds since fio started, as fio does (--time-unit us: microseconds since \
+                     the request before, as its manual says)";
+        let as_fio = self.waited_ns > 0 && self.wait_unit_ns.is_none();
+        let notes = [(self.laps.begun > 0, laps), (as_fio, waits.to_owned())];
+        notes.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
     }
 
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
@@ -171,8 +170,8 @@ impl Fio {
         fields.end()?;
         let unit_ns = self.wait_unit_ns.unwrap_or(NS_PER_MS);
         // By the manual, a wait begins with the request before.
-        let since_ns = if unit_ns == NS_PER_US { self.waited_ns } else { 0 };
-        let until_ns = wait.checked_mul(unit_ns).and_then(|wait_ns| wait_ns.checked_add(since_ns));
+        let before_ns = if unit_ns == NS_PER_US { self.waited_ns } else { 0 };
+        let until_ns = wait.checked_mul(unit_ns).and_then(|wait_ns| wait_ns.checked_add(before_ns));
         let until_ns = until_ns.filter(|&until_ns| until_ns <= i64::MAX as u64);
         let until_ns =
             until_ns.ok_or_else(|| Bad::new(wait_at, Complaint::Beyond(WAIT, "beyond 292 years")))?;

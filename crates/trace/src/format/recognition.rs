@@ -46,7 +46,7 @@ pub(super) fn recognise(name: &str, first: &[u8], options: &OpenOptions) -> Resu
             continue;
         }
         let odd = trial.lines - trial.read;
-        let too_many_odd = odd > (trial.lines / LINES_PER_ODD_ONE).max(1) || trial.read <= odd;
+        let too_many_odd = odd > (trial.lines / LINES_PER_ODD_ONE).max(1) || trial.read < odd.max(1);
         let fault = match too_many_odd {
             true => Some(format!("it reads {} of {} lines", trial.read, trial.lines)),
             false => implausible(&trial),

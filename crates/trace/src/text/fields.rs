@@ -64,7 +64,11 @@ impl Bad {
     pub(crate) fn to_error(&self, name: &str, number: u64, line: &[u8]) -> TraceError {
         let quoted = quote(line, self.at);
         let mut cause = ErrorCause::Malformed;
-        let mut cure = "correct the line, or skip such lines with --on-bad-line skip".to_owned();
+        // The first line may be a header: skipping it would hide that the columns are others.
+        let mut cure = match number {
+            1 => "correct the line, or say with --columns which column holds what".to_owned(),
+            _ => "correct the line, or skip such lines with --on-bad-line skip".to_owned(),
+        };
         let what = match &self.complaint {
             Complaint::NotA(field) => format!("{} '{quoted}' is not {}", field.name, field.expected),
             Complaint::Missing(field) => {
@@ -253,7 +257,9 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     /// The length of a trim, which may be that of a whole device; [`Collector::push_trim`] cuts it.
     #[inline]
     pub(crate) fn trim_length(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        Ok(self.number(field, TRIM_BYTES_MAX / unit, "64 TiB or more")? * unit)
+        let start = self.at;
+        let units = self.number(field, TRIM_BYTES_MAX, "64 TiB or more")?;
+        in_bytes(units, unit, TRIM_BYTES_MAX).ok_or_else(|| beyond(start, field, "64 TiB or more"))
     }
 
     /// A decimal number of units of `ns_per_unit` (a power of ten), in nanoseconds; digits below them are cut off.

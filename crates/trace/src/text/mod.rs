@@ -36,11 +36,6 @@ pub(crate) trait LineParser: Default + Send + 'static {
 
     fn configure(&mut self, _options: &OpenOptions) {}
 
-    /// Choices that the file does not settle, in words, once all lines are read.
-    fn assumptions(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     /// The usual units of its numbers.
     const UNITS: Units;
 
@@ -58,6 +53,11 @@ pub(crate) trait LineParser: Default + Send + 'static {
 
     /// Whether its lines are like no other's, so that a rate of requests says nothing about the format.
     const DISTINCT: bool = false;
+
+    /// Choices made, in words, once all lines are read.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Whether a line is a header, which is passed over wherever it stands: files are made of several.
     fn is_header(&self, line: &[u8]) -> bool {
@@ -262,8 +262,7 @@ impl<P: LineParser> Feed for Text<P> {
         }
         let at_end = self.ended();
         if at_end {
-            self.sink.quality.assumptions =
-                [std::mem::take(&mut self.blocks.notes), self.parser.assumptions()].concat();
+            self.sink.quality.notes = [std::mem::take(&mut self.blocks.notes), self.parser.notes()].concat();
         }
         let columns = self.sink.take(at_end);
         self.any |= columns.len() > 0;

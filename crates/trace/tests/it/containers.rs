@@ -201,10 +201,7 @@ fn raw_blktrace_is_what_blkparse_prints_of_all_processors() {
             {
                 let trace = open(Source::File(folder.file(name)));
                 assert_eq!(trace.digest(), expected.digest(), "{name} {wide} {big}");
-                assert_eq!(
-                    (trace.quality.lines, trace.quality.assumptions.len()),
-                    (expected.quality.lines, notes)
-                );
+                assert_eq!((trace.quality.lines, trace.quality.notes.len()), (expected.quality.lines, notes));
                 assert_eq!(
                     (trace.volume_names, trace.format),
                     (expected.volume_names.clone(), expected.format)
@@ -257,12 +254,12 @@ fn a_file_that_changes_while_it_is_read_is_told() {
         );
         Trace::open(&Source::File(path.clone()), &OpenOptions::default(), &change)
     };
-    assert_eq!(change(&|_| ()).unwrap().quality.assumptions, [""; 0]);
+    assert_eq!(change(&|_| ()).unwrap().quality.notes, [""; 0]);
     let grown = change(&|file| file.write_all(text[..text.find('\n').unwrap() + 1].as_bytes()).unwrap());
     // The added line is the first again.
     assert_eq!(grown.unwrap_err().cause, ErrorCause::Disorder);
     let grown = change(&|file| file.write_all(b"\n").unwrap()).unwrap();
-    assert!(grown.quality.assumptions[0].contains("grew from"), "{:?}", grown.quality.assumptions);
+    assert!(grown.quality.notes[0].contains("grew from"), "{:?}", grown.quality.notes);
     let cut = text.find("\n1281664000500").unwrap() as u64 + 1;
     let shrunk = change(&|file| file.set_len(cut).unwrap()).unwrap_err();
     assert!(shrunk.what.contains("shrank from"), "{shrunk}");

@@ -14,7 +14,7 @@ fn open(text: &str) -> Result<Trace, TraceError> {
 /// Microseconds of all requests, and the one note.
 fn times(text: &str, note: &str) -> Vec<i64> {
     let trace = open(text).unwrap();
-    let notes = trace.quality.assumptions.join("; ");
+    let notes = trace.quality.notes.join("; ");
     assert!(if note.is_empty() { notes.is_empty() } else { notes.contains(note) }, "{notes}");
     trace.time_ns.iter().map(|time_ns| time_ns / 1000).collect()
 }
@@ -143,6 +143,12 @@ fn waits_of_fio_are_over_at_a_time() {
     };
     let log = format!("fio version 2 iolog\nd write 0 4096\n{}", waits(&[300, 300, 450, 100]));
     assert_eq!(times(&log, "milliseconds since fio started"), [0, 300_000, 300_000, 450_000, 450_000]);
+    let source = Source::Bytes("t".to_owned(), log.as_bytes().into());
+    for (unit_ns, last_ns) in [(1_000, 1_150_000), (1_000_000_000, 450_000_000_000)] {
+        let options = OpenOptions { time_unit_ns: Some(unit_ns), ..OpenOptions::default() };
+        let trace = Trace::open(&source, &options, &()).unwrap();
+        assert_eq!((trace.duration_ns(), trace.quality.notes), (last_ns, Vec::new()));
+    }
     let short = open(&log.replace("wait 450 0", "wait 450")).unwrap_err();
     assert!(short.to_string().contains("ends before its length"), "{short}");
 }
