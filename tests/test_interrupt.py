@@ -39,25 +39,21 @@ def test_waiting_for_standard_input(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("written", [None, fiu_trace(100)], ids=["no-writer", "stalled"])
+@pytest.mark.parametrize("written", [b"", fiu_trace(100).encode()], ids=["nothing", "a-part"])
 @pytest.mark.parametrize(
-    "words", [("trace", "info"), ("trace", "convert"), ("replay",), ("characterize",), ("study",)], ids=" ".join
+    "words",
+    ["trace info pipe", "trace convert pipe out.parquet", "replay pipe --system rr-ssd --out out", "study pipe --out out"],
 )
-def test_waiting_for_a_named_pipe(words: tuple[str, ...], written: str | None, tmp_path: Path) -> None:
-    pipe, out = (
-        tmp_path / "pipe",
-        () if words[-1] == "info" else ("out",) if words[-1] == "convert" else ("--out", "out"),
-    )
+def test_waiting_for_a_named_pipe(words: str, written: bytes, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with start(tmp_path, *words, "pipe", *out) as program:
-        if written is not None:
-            writer = pipe.open("w")
-            writer.write(written)
-            writer.flush()
+    with start(tmp_path, *words.split()) as program:
+        writer = os.open(pipe, os.O_RDWR if written else os.O_RDONLY | os.O_NONBLOCK)
+        if written:
+            os.write(writer, written)
         time.sleep(1.5)
         assert stop(program) == (130, "interrupted; no incomplete file was left\n")
-        if written is not None:
-            writer.close()
+        os.close(writer)
     assert list(tmp_path.iterdir()) == [pipe]
 
 

@@ -14,13 +14,8 @@ enum Way {
 
 pub(super) struct Kind {
     pub(super) name: &'static str,
-    looks: Looks,
     way: Way,
-}
-
-enum Looks {
-    Begin(&'static [u8]),
-    Fit(fn(&[u8]) -> bool),
+    pub(super) fits: fn(&[u8]) -> bool,
 }
 
 impl Kind {
@@ -34,25 +29,14 @@ impl Kind {
             }
         }
     }
-
-    pub(super) fn fits(&self, head: &[u8]) -> bool {
-        match self.looks {
-            Looks::Begin(magic) => head.starts_with(magic),
-            Looks::Fit(fits) => fits(head),
-        }
-    }
 }
 
-const fn begins(magic: &'static [u8], name: &'static str, way: Way) -> Kind {
-    Kind { name, looks: Looks::Begin(magic), way }
+const fn packed(name: &'static str, open: Open, fits: fn(&[u8]) -> bool) -> Kind {
+    Kind { name, way: Way::Unpack(open), fits }
 }
 
-const fn fits(looks: fn(&[u8]) -> bool, name: &'static str, way: Way) -> Kind {
-    Kind { name, looks: Looks::Fit(looks), way }
-}
-
-const fn named(magic: &'static [u8], name: &'static str, command: &'static str) -> Kind {
-    begins(magic, name, Way::Name(command))
+const fn named(name: &'static str, command: &'static str, fits: fn(&[u8]) -> bool) -> Kind {
+    Kind { name, way: Way::Name(command), fits }
 }
 
 const TO_FRAME: &str = "read it with PyArrow, Polars or pandas, and use ft.Trace.from_frame(frame)";
@@ -62,61 +46,53 @@ const BY_UNZIP: &str =
     "read a file of it: unzip -p FILE MEMBER | flashtwin trace info - (unzip -l FILE lists them)";
 const BY_TAR: &str =
     "read a file of it: tar -xOf FILE MEMBER | flashtwin trace info - (tar -tf FILE lists them)";
-const BY_ZCAT: &str = "read it through zcat: zcat FILE | flashtwin trace info -";
 const BY_LFS: &str = "fetch the file: git lfs pull --include FILE";
 const BY_SQLITE: &str = "write its table as CSV: sqlite3 -header -csv FILE 'SELECT * FROM requests'";
-const BY_PERF: &str = "write its events as text: perf script -i FILE";
-const BY_TRACE_CMD: &str = "write its events as text: trace-cmd report -i FILE";
 const DOWNLOAD: &str = "download the file itself: the address needs a log-in, or links to a page about it";
 const BY_ORACLE: &str = "read it with numpy.fromfile('FILE', '<u4,<u8,<u4,<i8') (seconds, object, bytes, next use); it has no operations";
 const BY_VSCSI: &str = "write it as text with libCacheSim: bin/tracePrint FILE vscsi";
 
 /// The first that fits is taken.
 pub(super) static KINDS: &[Kind] = &[
-    begins(b"\x1f\x8b", "gzip", Way::Unpack(gzip)),
-    begins(b"\x28\xb5\x2f\xfd", "zstd", Way::Unpack(zstd)),
-    begins(b"\xfd7zXZ\0", "xz", Way::Unpack(xz)),
-    fits(|head| matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', ..]), "bzip2", Way::Unpack(bzip2)),
-    begins(b"\x04\x22\x4d\x18", "lz4", Way::Unpack(lz4)),
-    begins(b"\x02\x21\x4c\x18", "lz4", Way::Unpack(lz4)),
+    packed("gzip", gzip, |head| head.starts_with(b"\x1f\x8b")),
+    packed("zstd", zstd, |head| head.starts_with(b"\x28\xb5\x2f\xfd")),
+    packed("xz", xz, |head| head.starts_with(b"\xfd7zXZ\0")),
+    packed("bzip2", bzip2, |head| matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', ..])),
+    packed("lz4", lz4, |head| matches!(head, [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..])),
     // A skippable frame, which some tools put before the first real one.
-    fits(|head| matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]), "zstd", Way::Unpack(zstd)),
-    named(b"PK\x03\x04", "a zip archive", BY_UNZIP),
-    fits(|head| head.get(257..262) == Some(b"ustar"), "a tar archive", Way::Name(BY_TAR)),
-    fits(utf16::fits, "UTF-16", Way::Unpack(utf16::open)),
-    fits(blktrace::is_event, blktrace::NAME, Way::Unpack(blktrace::open)),
-    fits(records::is_vscsi, "binary vSCSI (CloudPhysics)", Way::Name(BY_VSCSI)),
-    fits(records::is_oracle_general, "oracleGeneral of libCacheSim", Way::Name(BY_ORACLE)),
-    named(b"\xf0\xde\xbc\x9a\x78\x56\x34\x12", "an LCS trace of libCacheSim", AS_CSV),
-    named(b"version https://git-lfs.github.com/spec/", "a Git LFS pointer, not the file itself", BY_LFS),
-    fits(|head| is_markup(head, b"<!doctype html"), "an HTML page", Way::Name(DOWNLOAD)),
-    fits(|head| is_markup(head, b"<html"), "an HTML page", Way::Name(DOWNLOAD)),
-    fits(is_json, "JSON", Way::Name(TO_FRAME)),
-    named(b"ARROW1\0\0", "an Arrow IPC file (Feather)", TO_FRAME),
-    fits(|head| head.starts_with(b"FEA1") && head.contains(&0), "a Feather file", Way::Name(TO_FRAME)),
-    fits(|head| head.starts_with(b"ORC") && head.contains(&0), "an ORC file", Way::Name(TO_FRAME)),
-    named(b"\x89HDF\r\n\x1a\n", "an HDF5 file", TO_FRAME),
-    named(b"\x93NUMPY", "a NumPy array", TO_FRAME),
-    named(b"SQLite format 3\0", "an SQLite database", BY_SQLITE),
-    named(b"PERFILE2", "a recording of perf", BY_PERF),
-    named(b"\x17\x08\x44tracing", "a recording of trace-cmd", BY_TRACE_CMD),
-    named(b"\xd4\xc3\xb2\xa1", "a packet capture (pcap)", AS_CSV),
-    named(b"\xa1\xb2\xc3\xd4", "a packet capture (pcap)", AS_CSV),
-    named(b"\x4d\x3c\xb2\xa1", "a packet capture (pcap)", AS_CSV),
-    named(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a spreadsheet of Excel", "save it as CSV"),
-    named(b"7z\xbc\xaf\x27\x1c", "a 7z archive", BY_7Z),
-    named(b"Rar!\x1a\x07", "a RAR archive", BY_7Z),
-    named(b"\x1f\x9d", "a file of compress", BY_ZCAT),
+    packed("zstd", zstd, |head| matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])),
+    packed("UTF-16", utf16::open, utf16::fits),
+    packed(blktrace::NAME, blktrace::open, blktrace::is_event),
+    named("a zip archive", BY_UNZIP, |head| head.starts_with(b"PK\x03\x04")),
+    named("a tar archive", BY_TAR, |head| head.get(257..262) == Some(b"ustar")),
+    named("a 7z archive", BY_7Z, |head| head.starts_with(b"7z\xbc\xaf\x27\x1c")),
+    named("a RAR archive", BY_7Z, |head| head.starts_with(b"Rar!\x1a\x07")),
+    named("binary vSCSI (CloudPhysics)", BY_VSCSI, records::is_vscsi),
+    named("oracleGeneral of libCacheSim", BY_ORACLE, records::is_oracle_general),
+    named("an LCS trace of libCacheSim", AS_CSV, |head| {
+        head.starts_with(b"\xf0\xde\xbc\x9a\x78\x56\x34\x12")
+    }),
+    named("a Git LFS pointer, not the file itself", BY_LFS, |head| {
+        head.starts_with(b"version https://git-lfs")
+    }),
+    named("an HTML page", DOWNLOAD, |head| is_markup(head, b"<!doctype html") || is_markup(head, b"<html")),
+    named("JSON", TO_FRAME, is_json),
+    named("an Arrow IPC file (Feather)", TO_FRAME, |head| head.starts_with(b"ARROW1\0\0")),
+    named("an ORC file", TO_FRAME, |head| head.starts_with(b"ORC") && head.contains(&0)),
+    named("an HDF5 file", TO_FRAME, |head| head.starts_with(b"\x89HDF\r\n\x1a\n")),
+    named("a NumPy array", TO_FRAME, |head| head.starts_with(b"\x93NUMPY")),
+    named("an SQLite database", BY_SQLITE, |head| head.starts_with(b"SQLite format 3\0")),
+    named("a spreadsheet of Excel", "save it as CSV", |head| {
+        head.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+    }),
+    named("a packet capture (pcap)", AS_CSV, |head| {
+        head.starts_with(b"\xd4\xc3\xb2\xa1") || head.starts_with(b"\xa1\xb2\xc3\xd4")
+    }),
 ];
 
 fn is_json(head: &[u8]) -> bool {
-    let rest = |head: &[u8]| head.get(1..).and_then(|rest| rest.trim_ascii_start().first().copied());
-    let head = head.trim_ascii_start();
-    match head.first() {
-        Some(b'{') => matches!(rest(head), Some(b'"' | b'}')),
-        Some(b'[') => matches!(rest(head), Some(b'{' | b'[')),
-        _ => false,
-    }
+    let mut signs = head.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    matches!((signs.next(), signs.next()), (Some(b'{'), Some(b'"' | b'}')) | (Some(b'['), Some(b'{' | b'[')))
 }
 
 fn is_markup(head: &[u8], start: &[u8]) -> bool {

@@ -86,14 +86,17 @@ fn next_layer(
         return Err(origin.refusal(what, "unpack it first"));
     }
     let head = peek(reader, HEAD_BYTES).map_err(|error| read_error(&origin.name, layers, &error))?;
-    if head.starts_with(BYTE_ORDER_MARK) {
-        reader.consume(BYTE_ORDER_MARK.len());
-        return next_layer(reader, layers, origin);
-    }
+    let head = match head.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => {
+            reader.consume(BYTE_ORDER_MARK.len());
+            rest
+        }
+        None => &head[..],
+    };
     // A processor without events has an empty file.
     let is_share =
         head.is_empty() && layers.is_empty() && origin.path.as_deref().is_some_and(blktrace::has_siblings);
-    Ok(KINDS.iter().find(|kind| kind.fits(&head) || (is_share && kind.name == blktrace::NAME)))
+    Ok(KINDS.iter().find(|kind| (kind.fits)(head) || (is_share && kind.name == blktrace::NAME)))
 }
 
 /// The first `count` bytes, which stay readable.

@@ -77,7 +77,6 @@ fn other_things_are_called_by_name() {
         (b"{\n \"jobs\": []}", "JSON", "from_frame"),
         (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "pcap", "CSV"),
         (b"7z\xbc\xaf\x27\x1c\0\x04", "7z", "7z x t"),
-        (b"PERFILE2\0", "perf", "perf script -i t"),
         (b"PK\x03\x04\x14\0", "a zip archive", "unzip -p t"),
         (&[&[b'a'; 257][..], b"ustar\0", &[0; 249]].concat(), "a tar archive", "tar -xOf t"),
         (&oracle, "oracleGeneral", "numpy.fromfile('t'"),
