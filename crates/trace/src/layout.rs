@@ -1,5 +1,9 @@
 //! Layouts of the user's own: which column of a text holds what. Names of headers, and the call that would read a file.
 
+use std::cmp::Reverse;
+
+use hashbrown::HashSet;
+
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::operations::Vocabulary;
 use crate::options::time_unit_ns;
@@ -273,41 +277,36 @@ pub(crate) fn header_of(line: &[u8]) -> Option<Vec<String>> {
 /// The option that would read a text: from its header, or by the looks of its first lines.
 pub(crate) fn proposal(lines: &[&[u8]]) -> String {
     let named = lines.first().and_then(|line| header_of(line));
-    let chosen = match &named {
-        Some(names) => by_names(names),
-        None => by_looks(lines),
-    };
-    let text = |part: Part| {
-        let (column, unit) =
-            chosen.iter().find(|(other, ..)| *other == part).map(|(_, column, unit)| (*column, *unit))?;
-        let simple = |name: &&String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let name = named.as_ref().and_then(|names| names.get(column)).filter(simple).cloned();
-        let name = name.unwrap_or_else(|| (column + 1).to_string());
-        Some(format!("{}={name}{}", part.name(), unit.map_or(String::new(), |unit| format!(":{unit}"))))
-    };
-    let parts = Part::ALL.into_iter().filter_map(|part| {
-        text(part).or_else(|| part.is_needed().then(|| format!("{}=COLUMN", part.name())))
+    let chosen = named.as_ref().map_or_else(|| by_looks(lines), |names| by_names(names));
+    let simple = |name: &&String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let parts = Part::ALL.into_iter().filter_map(|part| match chosen[part as usize] {
+        Some((column, unit)) => {
+            let name = named.as_ref().map(|names| &names[column]).filter(simple);
+            let name = name.map_or_else(|| (column + 1).to_string(), String::clone);
+            Some(format!("{}={name}{}", part.name(), unit.map_or(String::new(), |unit| format!(":{unit}"))))
+        }
+        None => part.is_needed().then(|| format!("{}=COLUMN", part.name())),
     });
     format!("--columns '{}'", parts.collect::<Vec<_>>().join(","))
 }
 
-type Chosen = Vec<(Part, usize, Option<&'static str>)>;
+/// For each part its column from 0 and its unit.
+type Chosen = [Option<(usize, Option<&'static str>)>; PARTS];
 
 fn by_names(names: &[String]) -> Chosen {
-    let mut chosen: Chosen = Vec::new();
+    let mut chosen = Chosen::default();
     for (column, name) in names.iter().enumerate() {
-        if let Some((part, unit)) = Part::of_header(name)
-            && !chosen.iter().any(|(other, ..)| *other == part)
-        {
-            let sectors = matches!(name.to_ascii_lowercase().as_str(), "lba" | "lbn" | "sector" | "sectors");
-            chosen.push((part, column, unit.or(sectors.then_some("512"))));
+        if let Some((part, unit)) = Part::of_header(name) {
+            let lower = name.to_ascii_lowercase();
+            let sectors = lower.contains("sector") || lower.contains("lb");
+            chosen[part as usize].get_or_insert((column, unit.or(sectors.then_some("512"))));
         }
     }
     // A lone T is the time, or the type beside a time.
-    let lone = names.iter().position(|name| name.eq_ignore_ascii_case("t"));
-    let free =
-        [Part::Time, Part::Op].into_iter().find(|part| !chosen.iter().any(|(other, ..)| other == part));
-    chosen.extend(lone.zip(free).map(|(column, part)| (part, column, None)));
+    if let Some(column) = names.iter().position(|name| name.eq_ignore_ascii_case("t")) {
+        let part = if chosen[Part::Time as usize].is_some() { Part::Op } else { Part::Time };
+        chosen[part as usize].get_or_insert((column, None));
+    }
     chosen
 }
 
@@ -317,22 +316,27 @@ fn by_looks(lines: &[&[u8]]) -> Chosen {
     let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| delimiter.fields(line)).collect();
     let columns = rows.iter().map(Vec::len).min().unwrap_or(0);
     let vocabulary = Vocabulary::default();
-    let all = |column: usize, check: &dyn Fn(&[u8]) -> bool| rows.iter().all(|row| check(row[column]));
-    let op = (0..columns).find(|&column| all(column, &|field| vocabulary.operation(field).is_some()));
-    let values = |column: usize| -> Option<Vec<i128>> {
-        rows.iter().map(|row| Some(exact::decimal(row[column], 1_000_000_000)?.0)).collect()
+    let op = (0..columns).find(|&at| rows.iter().all(|row| vocabulary.operation(row[at]).is_some()));
+    let of = |at: usize| {
+        let values = rows.iter().map(|row| Some(exact::decimal(row[at], 1_000_000_000)?.0));
+        values.collect::<Option<Vec<i128>>>().map(|values| (at, values))
     };
-    let numbers: Vec<(usize, Vec<i128>)> = (0..columns)
-        .filter(|&column| Some(column) != op)
-        .filter_map(|column| Some((column, values(column)?)))
-        .collect();
-    let time = numbers.iter().find(|(_, values)| values.is_sorted() && values.first() < values.last());
-    let time = time.map(|(column, _)| *column);
-    let rest = || numbers.iter().filter(|(column, _)| Some(*column) != time);
-    let offset = rest().max_by_key(|(_, values)| values.iter().max().copied()).map(|(column, _)| *column);
-    let length =
-        rest().find(|(column, values)| Some(*column) > offset && values.iter().all(|&value| value > 0));
-    let found =
-        [(Part::Time, time), (Part::Op, op), (Part::Offset, offset), (Part::Length, length.map(|(c, _)| *c))];
-    found.into_iter().filter_map(|(part, column)| Some((part, column?, None))).collect()
+    let numbers: Vec<(usize, Vec<i128>)> = (0..columns).filter(|&at| Some(at) != op).filter_map(of).collect();
+    let rising = numbers.iter().filter(|(_, values)| values.is_sorted() && values.first() < values.last());
+    // Clocks have fractions or count from 1970, or come first; sequential addresses rise as well.
+    const BILLION_UNITS: i128 = 1_000_000_000_000_000_000;
+    let is_clock = |(at, values): &(usize, Vec<i128>)| {
+        (rows[0][*at].contains(&b'.'), values[0] >= BILLION_UNITS, Reverse(*at))
+    };
+    let time = rising.max_by_key(|&column| is_clock(column));
+    let time = time.map(|&(at, _)| at);
+    let rest = || numbers.iter().filter(|&&(at, _)| Some(at) != time);
+    let distinct = |values: &[i128]| values.iter().collect::<HashSet<_>>().len();
+    let offset = rest().max_by_key(|(_, values)| distinct(values)).map(|&(at, _)| at);
+    let sizes = || rest().filter(|(at, values)| Some(*at) != offset && values.iter().all(|&value| value > 0));
+    let length = sizes().find(|(at, _)| Some(*at) > offset).or_else(|| sizes().next_back());
+    let mut chosen = Chosen::default();
+    let found = [time, op, offset, length.map(|&(at, _)| at)];
+    chosen[..NEEDED].copy_from_slice(&found.map(|column| column.map(|column| (column, None))));
+    chosen
 }

@@ -3,12 +3,13 @@
 //! Times are decimal numbers of a unit, dates (ISO 8601) or times of day. Offsets and lengths are numbers of a unit, also
 //! in hex. Volumes and contents may be any text. Fields may be quoted. The header may come again within the file.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::digest::bytes_of_hex;
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::flags::{QUEUE_SHIFT, QUEUES};
 use crate::layout::{Delimiter, Layout, PARTS, Part, Place};
+use crate::operations::KNOWN;
 use crate::options::{OpenOptions, Units};
 use crate::request::{CHUNK_BYTES, Op};
 use crate::text::{
@@ -21,165 +22,108 @@ const WHOLE_TIME: Field = Field {
     name: "time",
     expected: "a whole number of nanoseconds: give its unit, for example --time-unit s",
 };
-const OP: Field = Field { name: "op", expected: "an operation" };
+const OP: Field = Field { name: "op", expected: KNOWN };
 const CONTENT: Field =
     Field { name: "content", expected: "32 hex digits for every 4,096 bytes that the request begins" };
 const QUEUE: Field = Field { name: "queue", expected: "a number from 0 to 31" };
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct OwnColumns {
     delimiter: Option<Delimiter>,
-    /// What each column holds, up to the last one that is wanted.
+    /// What each column holds.
     parts: Vec<Option<Part>>,
-    units: Option<Units>,
-    /// Whether the units of time, offset and length are said, by the user or by a canonical name.
-    said: [bool; 3],
     header: Option<Vec<u8>>,
+    time_unit_is_said: bool,
+    /// The first time: ticks since 1601 are more nanoseconds than 64 bits hold.
+    first_ns: Option<i128>,
+    /// Whether that of offsets and lengths is said as well, by the user or by a canonical name.
+    pub(crate) units_are_said: bool,
+    /// Whether operations have the canonical name, which numbers belong to.
+    pub(crate) has_numbers: bool,
     volumes: HashMap<Vec<u8>, u64>,
 }
 
 impl OwnColumns {
-    /// For a text that begins with `lines`.
+    /// For a text with this first line; and the units of its numbers.
     pub(crate) fn new(
         name: &str,
         layout: &Layout,
         options: &OpenOptions,
-        lines: &[&[u8]],
-    ) -> Result<OwnColumns, TraceError> {
+        line: &[u8],
+    ) -> Result<(OwnColumns, Units), TraceError> {
         let usual = Delimiter::USUAL;
         let candidates = layout.delimiter.as_ref().map_or(&usual[..], std::slice::from_ref);
-        let (mut error, mut unread) = (None, None);
-        for &delimiter in candidates {
-            match OwnColumns::parted(name, layout, options, lines, delimiter) {
-                Ok(mut columns) => {
-                    let mut sink = Collector::new(options, columns.units());
-                    sink.vocabulary = options.op_words.clone().with_numbers();
-                    let reads = lines.iter().any(|line| columns.line(line, &mut sink).is_ok());
-                    let columns = OwnColumns { volumes: HashMap::new(), ..columns };
-                    if reads {
-                        return Ok(columns);
-                    }
-                    unread.get_or_insert(columns);
-                }
-                Err((columns, fault)) if error.as_ref().is_none_or(|&(most, _)| columns > most) => {
-                    error = Some((columns, fault));
-                }
-                Err(_) => {}
-            }
-        }
-        // Its lines say what is wrong with them.
-        unread.ok_or_else(|| error.map_or_else(|| crate::input::empty(name), |(_, error)| error))
+        let parted = |delimiter| OwnColumns::parted(name, layout, options, line, delimiter);
+        // The one that makes most columns says best what is missing.
+        let best = candidates.iter().copied().max_by_key(|delimiter| delimiter.fields(line).len());
+        let made = candidates.iter().find_map(|&delimiter| parted(delimiter).ok());
+        made.map_or_else(|| parted(best.unwrap_or(Delimiter::Blanks)), Ok)
     }
 
-    /// With the number of columns that there are, if it fails.
     fn parted(
         name: &str,
         layout: &Layout,
         options: &OpenOptions,
-        lines: &[&[u8]],
+        line: &[u8],
         delimiter: Delimiter,
-    ) -> Result<OwnColumns, (usize, TraceError)> {
-        let fields = delimiter.fields(lines[0]);
-        let names: Vec<String> =
-            fields.iter().map(|field| String::from_utf8_lossy(field).trim().to_owned()).collect();
+    ) -> Result<(OwnColumns, Units), TraceError> {
+        let fields = delimiter.fields(line);
         let mut made = OwnColumns { delimiter: Some(delimiter), ..OwnColumns::default() };
+        made.parts = vec![None; fields.len()];
         let mut units = [None; PARTS];
-        let given_for_all = [options.time_unit_ns, options.offset_unit_bytes, options.length_unit_bytes];
-        let mut by_name = false;
+        units[Part::Time as usize] = options.time_unit_ns;
+        units[Part::Offset as usize] = options.offset_unit_bytes;
+        units[Part::Length as usize] = options.length_unit_bytes;
+        let mut is_header = layout.header;
         for part in Part::ALL {
             let given = layout.columns[part as usize].as_ref();
-            units[part as usize] = given.and_then(|column| column.unit);
-            if let Some(at) = [Part::Time, Part::Offset, Part::Length].iter().position(|other| *other == part)
-            {
-                let named = matches!(given.map(|column| &column.place), Some(Place::Name(name)) if name == part.canonical());
-                made.said[at] =
-                    units[part as usize].or(given_for_all[at]).is_some() || given.is_none() || named;
-            }
-            let wanted = match given.map(|column| &column.place) {
-                Some(Place::Number(number)) => {
-                    made.put(part, number - 1);
+            let canonical = Place::Name(part.canonical().to_owned());
+            let place = given.map_or(&canonical, |column| &column.place);
+            let column = match place {
+                Place::Number(number) => (*number <= fields.len()).then_some(number - 1),
+                Place::Name(name) => fields
+                    .iter()
+                    .position(|field| layout.header && field.eq_ignore_ascii_case(name.as_bytes())),
+            };
+            let Some(column) = column else {
+                if given.is_none() && !part.is_needed() {
                     continue;
                 }
-                Some(Place::Name(wanted)) => wanted.as_str(),
-                None => part.canonical(),
+                return Err(missing(name, place, part, &fields));
             };
-            let found = names.iter().position(|name| layout.header && name.eq_ignore_ascii_case(wanted));
-            by_name |= found.is_some();
-            match found {
-                Some(column) => made.put(part, column),
-                None if given.is_none() && !part.is_needed() => {}
-                None => return Err((names.len(), missing(name, layout.header, wanted, part, &names))),
-            }
+            made.parts[column] = Some(part);
+            let unit = &mut units[part as usize];
+            *unit = given.and_then(|column| column.unit).or(*unit).or((*place == canonical).then_some(1));
+            is_header &=
+                matches!(place, Place::Name(_)) || !fields[column].first().is_some_and(u8::is_ascii_digit);
+            made.has_numbers |= part == Part::Op && fields[column].eq_ignore_ascii_case(b"op");
         }
-        let number = |part: Part| {
-            let field =
-                made.parts.iter().position(|other| *other == Some(part)).and_then(|at| fields.get(at));
-            field.is_some_and(|field| field.first().is_some_and(u8::is_ascii_digit))
-        };
-        if by_name || (layout.header && !number(Part::Time) && !number(Part::Offset)) {
-            made.header = Some(lines[0].trim_ascii().to_vec());
-        }
-        let usual = options.units(Units::BASE);
-        let of = |part: Part, usual: u64| units[part as usize].unwrap_or(usual);
-        made.units = Some(Units::new(
-            of(Part::Time, usual.time_ns),
-            of(Part::Offset, usual.offset_bytes),
-            of(Part::Length, usual.length_bytes),
-        ));
-        Ok(made)
-    }
-
-    fn put(&mut self, part: Part, column: usize) {
-        if self.parts.len() <= column {
-            self.parts.resize(column + 1, None);
-        }
-        self.parts[column] = Some(part);
-    }
-
-    pub(crate) fn units(&self) -> Units {
-        self.units.unwrap_or(Units::BASE)
-    }
-
-    /// Whether the column of operations has its canonical name, which numbers belong to.
-    pub(crate) fn has_numbers(&self) -> bool {
-        let Some(header) = &self.header else { return false };
-        let at = self.parts.iter().position(|part| *part == Some(Part::Op));
-        let fields = self.delimiter.unwrap_or(Delimiter::Blanks).fields(header);
-        at.and_then(|at| fields.get(at)).is_some_and(|name| name.eq_ignore_ascii_case(b"op"))
-    }
-
-    pub(crate) fn units_are_said(&self) -> bool {
-        self.said == [true; 3]
+        made.header = is_header.then(|| line.trim_ascii().to_vec());
+        let [time, offset, length] =
+            [Part::Time, Part::Offset, Part::Length].map(|part| units[part as usize]);
+        made.time_unit_is_said = time.is_some();
+        made.units_are_said = time.is_some() && offset.is_some() && length.is_some();
+        Ok((made, Units::new(time.unwrap_or(1), offset.unwrap_or(1), length.unwrap_or(1))))
     }
 
     fn volume(&mut self, text: &[u8]) -> u64 {
         const NAMED: u64 = 1 << 63;
         let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());
         let next = NAMED + self.volumes.len() as u64;
-        match self.volumes.get(text) {
-            Some(&key) => key,
-            None => *self.volumes.entry(text.to_vec()).or_insert(number.map_or(next, u64::from)),
-        }
+        *self.volumes.entry_ref(text).or_insert(number.map_or(next, u64::from))
     }
 }
 
 #[cold]
-fn missing(name: &str, header: bool, wanted: &str, part: Part, names: &[String]) -> TraceError {
-    let (what, cure) = match header {
-        true => (
-            format!(
-                "no column is called {}, which is to hold the {} of requests; there are: {}",
-                quoted(wanted),
-                part.name(),
-                names.join(", ")
-            ),
-            format!("name another with --columns {}=NAME, or give its number from 1", part.name()),
-        ),
-        false => (
-            format!("no column holds the {} of requests", part.name()),
-            format!("give its number from 1 with --columns {}=NUMBER", part.name()),
-        ),
+fn missing(name: &str, place: &Place, part: Part, fields: &[&[u8]]) -> TraceError {
+    let wanted = match place {
+        Place::Name(name) => format!("called {}", quoted(name)),
+        Place::Number(number) => format!("number {number}"),
     };
+    let fields: Vec<_> = fields.iter().map(|field| String::from_utf8_lossy(field)).collect();
+    let (part, fields) = (part.name(), fields.join(", "));
+    let what = format!("no column is {wanted}, which is to hold the {part} of requests; there are: {fields}");
+    let cure = format!("say which one is, by name or number from 1: --columns {part}=COLUMN");
     TraceError::new(ErrorCause::Malformed, name, what, cure)
 }
 
@@ -202,112 +146,94 @@ impl LineParser for OwnColumns {
             }
             at += next;
         }
-        let (op_at, word) = cells[Part::Op as usize];
-        let (time_at, time) = cells[Part::Time as usize];
-        // Told apart so that a short line is called one.
-        let time_ns = self.time_ns(time_at, time)?;
-        if word.is_empty() {
-            return Err(Bad::new(op_at, Complaint::Missing(OP)));
-        }
-        let operation = sink.vocabulary.operation(word).ok_or_else(|| {
-            Bad::new(op_at, Complaint::NoOperation(Field { expected: crate::operations::KNOWN, ..OP }))
-        })?;
-        let Some(op) = operation.op else {
+        let [time, op, offset, length, volume, content, queue] = cells;
+        let units = sink.units;
+        let time_ns = self.time_ns(time, units.time_ns)?;
+        let operation = sink.vocabulary.operation(op.1);
+        let unknown = if op.1.is_empty() { Complaint::Missing(OP) } else { Complaint::NoOperation(OP) };
+        let operation = operation.ok_or_else(|| Bad::new(op.0, unknown))?;
+        let Some(kind) = operation.op else {
             sink.pass_line();
             return Ok(());
         };
-        let units = sink.units;
-        let flushes = op == Op::Flush;
-        let (offset_at, offset) = cells[Part::Offset as usize];
-        let (length_at, length) = cells[Part::Length as usize];
-        let (offset_bytes, length_bytes) = match flushes {
-            true => (0, 0),
-            false => (
-                bytes(offset_at, offset, Field::OFFSET, units.offset_bytes, OFFSET_BYTES_MAX, BEYOND_OFFSET)?,
-                bytes(length_at, length, Field::LENGTH, units.length_bytes, LENGTH_BYTES_MAX, BEYOND_LENGTH)?
-                    as u32,
-            ),
-        };
+        let (mut offset_bytes, mut length_bytes) = (0, 0);
+        if kind != Op::Flush {
+            offset_bytes = bytes(offset, Field::OFFSET, units.offset_bytes, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
+            length_bytes =
+                bytes(length, Field::LENGTH, units.length_bytes, LENGTH_BYTES_MAX, BEYOND_LENGTH)? as u32;
+        }
+        let (time_at, queue) = (time.0, queue_of(queue)?);
         let time_ns = sink.time(time_ns as u64, 1, time_at)?;
-        let queue = queue(cells[Part::Queue as usize])?;
-        let volume = match cells[Part::Volume as usize].1 {
+        let volume = match volume.1 {
             [] => sink.volume(0, |key| key.to_string()),
             text => sink.volume(self.volume(text), |_| String::from_utf8_lossy(text).into_owned()),
         };
-        if op.moves_data() && length_bytes > 0 {
-            add_contents(sink, cells[Part::Content as usize], length_bytes)?;
+        if kind.moves_data() && length_bytes > 0 {
+            add_contents(sink, content, length_bytes)?;
         }
         let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
         sink.push_operation(operation, request)?;
-        if queue != 0 && (flushes || length_bytes > 0) {
+        if queue != 0 && (kind == Op::Flush || length_bytes > 0) {
             sink.flag_last(queue << QUEUE_SHIFT);
         }
         Ok(())
     }
 }
 
+/// A cell with its place on the line.
+type Cell<'a> = (usize, &'a [u8]);
+
 impl OwnColumns {
     #[inline]
-    fn time_ns(&self, at: usize, text: &[u8]) -> Result<i64, Bad> {
-        if text.is_empty() {
-            return Err(Bad::new(at, Complaint::Missing(TIME)));
-        }
-        let ns = match exact::decimal(text, self.units().time_ns) {
-            Some((_, false)) if !self.said[0] => {
-                return Err(Bad::new(at, Complaint::NotA(WHOLE_TIME)));
-            }
-            Some((ns, _)) => Some(ns),
-            None => exact::moment_ns(text),
+    fn time_ns(&mut self, (at, text): Cell<'_>, unit_ns: u64) -> Result<i64, Bad> {
+        let ns = match exact::decimal(text, unit_ns) {
+            Some((_, false)) if !self.time_unit_is_said => Err(Complaint::NotA(WHOLE_TIME)),
+            Some((ns, _)) => Ok(ns),
+            None if text.is_empty() => Err(Complaint::Missing(TIME)),
+            None => exact::moment_ns(text).ok_or(Complaint::NotA(TIME)),
         };
-        let ns = ns.ok_or_else(|| Bad::new(at, Complaint::NotA(TIME)))?;
         // Half of 64 bits, so that times can be subtracted.
-        let fits = i64::try_from(ns).ok().filter(|ns| ns.unsigned_abs() < 1 << 62);
-        fits.ok_or_else(|| Bad::new(at, Complaint::Beyond(TIME, "more than 146 years from 1970")))
+        let limit = Complaint::Beyond(TIME, "more than 146 years away from the first request");
+        let since = |ns: i128| i64::try_from(ns - *self.first_ns.get_or_insert(ns)).ok();
+        let ns = ns.map(since).and_then(|ns| ns.filter(|ns| ns.unsigned_abs() < 1 << 62).ok_or(limit));
+        ns.map_err(|complaint| Bad::new(at, complaint))
     }
 }
 
 #[inline]
-fn bytes(
-    at: usize,
-    text: &[u8],
-    field: Field,
-    unit: u64,
-    most: u64,
-    limit: &'static str,
-) -> Result<u64, Bad> {
-    let units = match text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")) {
-        Some(digits) => std::str::from_utf8(digits)
-            .ok()
-            .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-            .map(|units| in_bytes(units, unit, most).ok_or(limit)),
-        // A float of pandas, where some cells are empty, is a whole number as well.
-        None => exact::decimal(text, unit).and_then(|(bytes, whole)| {
-            let range = u64::try_from(bytes).ok().filter(|&bytes| bytes <= most).ok_or(limit);
-            (whole && bytes >= 0).then_some(range)
-        }),
+fn bytes((at, text): Cell<'_>, field: Field, unit: u64, most: u64, limit: &'static str) -> Result<u64, Bad> {
+    let bytes = match text {
+        [b'0', b'x' | b'X', digits @ ..] => {
+            let digits = std::str::from_utf8(digits).ok();
+            let units = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+            units.map(|units| in_bytes(units, unit, most))
+        }
+        // A float of pandas, which has them where cells are empty, is a whole number as well.
+        _ => exact::decimal(text, unit)
+            .filter(|&(bytes, whole)| whole && bytes >= 0)
+            .map(|(bytes, _)| u64::try_from(bytes).ok().filter(|&bytes| bytes <= most)),
     };
-    match units {
-        Some(Ok(bytes)) => Ok(bytes),
-        Some(Err(limit)) => Err(Bad::new(at, Complaint::Beyond(field, limit))),
-        None if text.is_empty() => Err(Bad::new(at, Complaint::Missing(field))),
-        None if text.starts_with(b"-") => Err(Bad::new(at, Complaint::Negative(field))),
-        None => Err(Bad::new(at, Complaint::NotA(field))),
-    }
+    let complaint = match bytes {
+        Some(Some(bytes)) => return Ok(bytes),
+        Some(None) => Complaint::Beyond(field, limit),
+        None if text.is_empty() => Complaint::Missing(field),
+        None if text.starts_with(b"-") => Complaint::Negative(field),
+        None => Complaint::NotA(field),
+    };
+    Err(Bad::new(at, complaint))
 }
 
 #[inline]
-fn queue((at, text): (usize, &[u8])) -> Result<u8, Bad> {
-    if text.is_empty() {
-        return Ok(0);
-    }
+fn queue_of((at, text): Cell<'_>) -> Result<u8, Bad> {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u8>().ok());
-    number.filter(|&queue| usize::from(queue) < QUEUES).ok_or_else(|| Bad::new(at, Complaint::NotA(QUEUE)))
+    let queue = number.filter(|&queue| usize::from(queue) < QUEUES).or(text.is_empty().then_some(0));
+    queue.ok_or_else(|| Bad::new(at, Complaint::NotA(QUEUE)))
 }
 
 /// One text for a request of one chunk; digests of 32 hex digits behind one another for more. Equal texts are equal
 /// contents.
 #[inline]
-fn add_contents(sink: &mut Collector, (at, text): (usize, &[u8]), length_bytes: u32) -> Result<(), Bad> {
+fn add_contents(sink: &mut Collector, (at, text): Cell<'_>, length_bytes: u32) -> Result<(), Bad> {
     let chunks = length_bytes.div_ceil(CHUNK_BYTES) as usize;
     let digest = std::str::from_utf8(text).ok().and_then(bytes_of_hex);
     match digest {

@@ -142,7 +142,7 @@ fn supported() -> String {
 
 fn known_endings() -> Vec<&'static str> {
     let compressions = ["gz", "zst", "xz", "bz2", "lz4", "zip", "tar", "tgz"];
-    let texts = ["csv", "trace", "ascii", "txt", "blkparse"];
+    let texts = ["csv", "tsv", "trace", "ascii", "txt", "log", "blkparse"];
     let formats = REGISTRY.iter().flat_map(|row| [&[row.name], row.aliases].concat());
     compressions.into_iter().chain(texts).chain(formats).collect()
 }
@@ -172,19 +172,23 @@ pub(crate) fn open(
     let name = input.name.clone();
     let mut blocks = input.into_blocks(options.threaded);
     let Beginning { block, blank_lines } = beginning(&mut blocks, &name, progress)?;
-    if options.layout.is_some() || options.format.is_some_and(|format| format.name == COLUMNS.name) {
-        let feed = own_columns(&name, options, blocks, block, blank_lines)?;
-        return Ok(Opened { name: trace_name, ..feed });
+    let lines = lines_of(&block);
+    let canonical = Layout::canonical();
+    let mut layout = options.layout.as_ref();
+    if options.format.is_some_and(|format| format.name == COLUMNS.name)
+        || is_canonical(&lines, options.format)
+    {
+        layout = layout.or(Some(&canonical));
+    }
+    if let Some(layout) = layout {
+        let (parser, options) = own_columns(&name, layout, options, &lines)?;
+        let units = options.units(Units::BASE);
+        let feed = Text::with(parser, units, blocks, block, &options, blank_lines);
+        return Ok(Opened { name: trace_name, format: Format { units, ..COLUMNS.format() }, feed });
     }
     let row = match options.format {
         Some(format) => format.row(),
-        None => match recognise(&name, &block, options) {
-            Err(_) if has_canonical_columns(&block) => {
-                let opened = own_columns(&name, options, blocks, block, blank_lines)?;
-                return Ok(Opened { name: trace_name, ..opened });
-            }
-            row => Some(row?),
-        },
+        None => Some(recognise(&name, &lines, options)?),
     };
     let Some((row, open)) = row.and_then(|row| match row.reader {
         Reader::Text { open, .. } => Some((row, open)),
@@ -201,45 +205,40 @@ pub(crate) fn open(
     Ok(Opened { name: trace_name, format: Format { units: options.units(row.units), ..row.format() }, feed })
 }
 
-fn has_canonical_columns(block: &[u8]) -> bool {
-    let lines = lines_of(block);
-    let made =
-        |lines: &[&[u8]]| OwnColumns::new("", &Layout::canonical(), &OpenOptions::default(), lines).is_ok();
-    !lines.is_empty() && made(&lines)
+/// Whether a text of no format has the canonical names in its first line.
+fn is_canonical(lines: &[&[u8]], format: Option<Format>) -> bool {
+    let options = OpenOptions::default();
+    let made = |line: &&[u8]| OwnColumns::new("", &Layout::canonical(), &options, line).is_ok();
+    format.is_none() && lines.first().is_some_and(made)
 }
 
+/// The parser for columns of the user's own, and the options with all units of them.
 fn own_columns(
     name: &str,
+    layout: &Layout,
     options: &OpenOptions,
-    blocks: Blocks,
-    block: Vec<u8>,
-    blank_lines: u64,
-) -> Result<Opened, TraceError> {
-    let lines = lines_of(&block);
-    if lines.is_empty() {
-        return Err(crate::input::empty(name));
-    }
-    let canonical = Layout::canonical();
-    let layout = options.layout.as_ref().unwrap_or(&canonical);
-    let parser = OwnColumns::new(name, layout, options, &lines)?;
-    let mut options = options.clone();
-    if parser.has_numbers() {
+    lines: &[&[u8]],
+) -> Result<(OwnColumns, OpenOptions), TraceError> {
+    let Some(line) = lines.first() else { return Err(crate::input::empty(name)) };
+    let (parser, units) = OwnColumns::new(name, layout, options, line)?;
+    let mut options = OpenOptions {
+        time_unit_ns: Some(units.time_ns),
+        offset_unit_bytes: Some(units.offset_bytes),
+        length_unit_bytes: Some(units.length_bytes),
+        ..options.clone()
+    };
+    if parser.has_numbers {
         options.op_words = options.op_words.with_numbers();
     }
-    let units = parser.units();
-    let trial = Trial::of(OwnColumns::new(name, layout, &options, &lines)?, &lines, &options, units);
-    if let Some(fault) = recognition::implausible(&trial).filter(|_| !parser.units_are_said()) {
-        let cure = "check the columns, and give --time-unit, --offset-unit and --length-unit: 512 for sectors, 1 says \
-                    that they are bytes";
-        return Err(TraceError::new(ErrorCause::UnknownFormat, name, fault, cure));
+    let trial = Trial::of(parser.clone(), lines, &options, units);
+    match recognition::implausible(&trial).filter(|_| !parser.units_are_said) {
+        None => Ok((parser, options)),
+        Some(fault) => {
+            let cure = "check the columns, and give --time-unit, --offset-unit and --length-unit: 512 for sectors, 1 \
+                        says that they are bytes";
+            Err(TraceError::new(ErrorCause::UnknownFormat, name, fault, cure))
+        }
     }
-    // The units of the columns stand above those of the options.
-    options.time_unit_ns = Some(units.time_ns);
-    options.offset_unit_bytes = Some(units.offset_bytes);
-    options.length_unit_bytes = Some(units.length_bytes);
-    let format = Format { units, ..COLUMNS.format() };
-    let feed = Text::with(parser, units, blocks, block, &options, blank_lines);
-    Ok(Opened { name: String::new(), format, feed })
 }
 
 struct Beginning {

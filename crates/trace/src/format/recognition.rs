@@ -30,8 +30,11 @@ pub(super) fn lines_of(first: &[u8]) -> Vec<&[u8]> {
         .collect()
 }
 
-pub(super) fn recognise(name: &str, first: &[u8], options: &OpenOptions) -> Result<&'static Row, TraceError> {
-    let lines = lines_of(first);
+pub(super) fn recognise(
+    name: &str,
+    lines: &[&[u8]],
+    options: &OpenOptions,
+) -> Result<&'static Row, TraceError> {
     let Some(head) = lines.first() else {
         return Err(crate::input::empty(name));
     };
@@ -41,7 +44,7 @@ pub(super) fn recognise(name: &str, first: &[u8], options: &OpenOptions) -> Resu
     let mut most = 0;
     for row in REGISTRY {
         let Reader::Text { fit, .. } = row.reader else { continue };
-        let trial = fit(&lines, options);
+        let trial = fit(lines, options);
         if foreign_header.is_some() && !trial.has_header {
             continue;
         }
@@ -61,7 +64,7 @@ pub(super) fn recognise(name: &str, first: &[u8], options: &OpenOptions) -> Resu
         }
     }
     if !readings.iter().any(|reading| reading.plausible) {
-        return Err(unknown(name, &lines, closest));
+        return Err(unknown(name, lines, closest));
     }
     let yields = |one: &Reading, other: &Reading| one.row.yields_to == Some(other.row.name);
     // One that wins by its looks has to read as many lines and be plausible: an odd line changes no format.

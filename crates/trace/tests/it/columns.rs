@@ -52,6 +52,11 @@ fn columns_by_name_and_number_of_any_delimiter() {
         ),
         ("12:00:00.0005 R 8 16\n12:00:00.002 W 0 1\n12:00:00.0025 F\n", by_number, "s 512 512"),
         ("5000,R,8,16\n20000,W,0,1\n25000,F,,\n", by_number, "100ns 512 512"),
+        (
+            "116444736000005000,R,8,16\n116444736000020000,W,0,1\n116444736000025000,F,,\n",
+            by_number,
+            "100ns 512 512",
+        ),
         ("-1.0,R,8,16\n0.5,W,0,1\n1.0,F,,\n", by_number, "ms 512 512"),
     ] {
         let trace = open_with(text, &how(columns, units)).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -111,7 +116,7 @@ fn what_own_columns_lack_is_said() {
     for (text, options, parts) in [
         ("0,True,0,512\n", &numbered, "t:1:3: op 'True' is not read, write, trim|--op-words 'True=write'"),
         ("0,1,0,512\n", &numbered, "op '1' is not read|--op-words"),
-        ("0,R,0\n", &numbered, "t:1:6: the line ends before its length"),
+        ("0,R,0,512\n5,R,0\n", &numbered, "t:2:6: the line ends before its length"),
         ("0,R,-8,512\n", &numbered, "t:1:5: offset '-8' is negative"),
         ("0,R,0.5,512\n", &numbered, "offset '0.5' is not a number of bytes"),
         ("0,R,0,4294967296\n", &numbered, "length '4294967296' is 4 GiB or more"),
