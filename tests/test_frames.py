@@ -278,7 +278,7 @@ class TestTracesFromTables:
         (tmp_path / "t.csv").write_text("a,b\n1,2\n")
         with pytest.raises(ft.TraceError, match=r"t\.csv: no column is called 'Time', .* the time .*; there are: a, b"):
             ft.Trace.from_csv(tmp_path / "t.csv", {"time": "Time"})
-        with pytest.raises(ft.ArgumentError, match="a request has no 'size'; it has time, op"):
+        with pytest.raises(ft.TraceError, match="a request has no 'size'; it has time, op"):
             ft.Trace.from_csv(tmp_path / "t.csv", {"size": "b"})
-        with pytest.raises(ft.TraceError, match="cannot be read as CSV"):
+        with pytest.raises(ft.TraceError, match="no such file"):
             ft.Trace.from_csv(tmp_path / "none.csv")

@@ -39,6 +39,24 @@ def test_waiting_for_standard_input(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("written", [b"", fiu_trace(100).encode()], ids=["nothing", "a-part"])
+@pytest.mark.parametrize(
+    "words",
+    ["trace info pipe", "trace convert pipe out.parquet", "replay pipe --system rr-ssd --out out", "study pipe --out out"],
+)
+def test_waiting_for_a_named_pipe(words: str, written: bytes, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with start(tmp_path, *words.split()) as program:
+        writer = os.open(pipe, os.O_RDWR if written else os.O_RDONLY | os.O_NONBLOCK)
+        if written:
+            os.write(writer, written)
+        time.sleep(1.5)
+        assert stop(program) == (130, "interrupted; no incomplete file was left\n")
+        os.close(writer)
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_while_the_program_is_loaded(tmp_path: Path) -> None:
     # A library that takes its time to load.
     (tmp_path / "click.py").write_text("import pathlib, time; pathlib.Path('loading').touch(); time.sleep(30)")

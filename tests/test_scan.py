@@ -167,7 +167,7 @@ def test_trace_larger_than_memory_is_streamed_with_a_note(
     assert isinstance(source.to_replay(stream=False, notify=said.append), ft.Trace)
     monkeypatch.setattr(_core, "memory_in_whole", lambda *_, **__: (12_340_000_000, 8_000_000_000))
     assert isinstance(source.to_replay(stream=False, notify=said.append), ft.Scan)
-    assert said == [
+    assert [line for line in said if not line.startswith("read as: ")] == [
         f"{traces['whole']} would take about 12.3 GB of memory, 8.0 GB can be had: it is read again for each replay "
         "instead (as with --stream), results are the same"
     ]

@@ -1,18 +1,16 @@
 """The native core of flashtwin. Private: use the functions of `flashtwin`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Literal, Self, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, final
 
 __version__: str
 
 _Path: TypeAlias = str | PathLike[str]
 #: Told how far the work is, and how much there is in all.
 _Progress: TypeAlias = Callable[[int, int], None]
-#: `format`, `on_bad_line`, `sort_window_ns`, `blkparse_action`, `volume`, `excerpt_ns`.
-_Reading: TypeAlias = tuple[
-    str | None, Literal["fail", "skip"], int, Literal["Q", "D", "C"], str | None, tuple[int, int] | None
-]
+#: Arguments of `flashtwin.open`, as `traces.trace.native_reading` makes them.
+_Reading: TypeAlias = Mapping[str, Any]
 
 @final
 class Table:
@@ -38,6 +36,8 @@ class Trace:
     @property
     def format(self) -> str: ...
     @property
+    def read_as(self) -> str: ...
+    @property
     def digest(self) -> str: ...
     @property
     def has_content(self) -> bool: ...
@@ -61,6 +61,8 @@ class Scan:
     def name(self) -> str: ...
     @property
     def format(self) -> str: ...
+    @property
+    def read_as(self) -> str: ...
     @property
     def digest(self) -> str: ...
     @property
@@ -116,6 +118,12 @@ def memory_in_whole(path: _Path, reading: _Reading) -> tuple[int, int | None]:
     can be had, where the system tells."""
 
 def requests_by_volume(path: _Path, progress: _Progress | None = None) -> list[tuple[str, int]]: ...
+def operations(
+    words: Sequence[str], own: Mapping[str, str] = {}, numbers: bool = True
+) -> list[tuple[int | None, bool, bool]]:
+    """What words stand for: number of the operation (None: no request), whether a flush comes first, whether it is
+    durable. `own` words win. `numbers`: 0 to 3 are those of the canonical column."""
+
 def characterize_stream(
     path: _Path, reading: _Reading, options_json: str = "{}", progress: _Progress | None = None
 ) -> Characterization: ...

@@ -1,6 +1,8 @@
 //! Where requests come from: a trace in memory, or a file that is read again for each pass.
 
-use flashtwin_trace::{Op, OpenOptions, Progress, Quality, Requests, Source, Trace, TraceError, TraceStream};
+use flashtwin_trace::{
+    Op, OpenOptions, Progress, Quality, ReadAs, Requests, Source, Trace, TraceError, TraceStream,
+};
 use rayon::prelude::*;
 
 /// Requests handled together, by one metric after the other, while they are in the cache.
@@ -11,7 +13,7 @@ const RUN_BYTES: u64 = 1 << 31;
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
     pub name: String,
-    pub format: String,
+    pub read_as: ReadAs,
     pub digest: String,
     pub quality: Quality,
     pub requests: u64,
@@ -125,7 +127,7 @@ impl<'a> InMemory<'a> {
         gathered.add(&trace.requests(0..trace.len()));
         let about = About {
             name: trace.name.clone(),
-            format: trace.format.name().to_owned(),
+            read_as: trace.read_as(),
             digest: trace.digest(),
             quality: trace.quality.clone(),
             requests: trace.len() as u64,
@@ -191,7 +193,7 @@ impl Streamed {
         }
         let about = About {
             name: stream.name().to_owned(),
-            format: stream.format().name().to_owned(),
+            read_as: stream.read_as(),
             digest: stream.digest(),
             quality: stream.quality().clone(),
             requests: stream.requests(),

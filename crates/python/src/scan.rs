@@ -19,6 +19,7 @@ pub(crate) struct Scan {
     options: OpenOptions,
     name: String,
     format: &'static str,
+    read_as: String,
     begins_with_content: bool,
     /// Requests of a window; 0: as many as is usual.
     window_requests: usize,
@@ -40,16 +41,17 @@ impl Scan {
         let source = Source::from_argument(&path);
         let options = open_options(reading)?;
         let (from, how) = (source.clone(), options.clone());
-        let (name, format, begins_with_content) = watched(py, None, Patience::Brief, move |job| {
+        let (name, format, read_as, begins_with_content) = watched(py, None, Patience::Brief, move |job| {
             let mut stream = TraceStream::open(&from, &how, job)?;
             let has_content = stream.next(job)?.is_some_and(|batch| batch.has_content());
-            Ok((stream.name().to_owned(), stream.format().name(), has_content))
+            Ok((stream.name().to_owned(), stream.format().name(), stream.read_as().text, has_content))
         })?;
         Ok(Self {
             source,
             options,
             name,
             format,
+            read_as,
             begins_with_content,
             window_requests,
             scans: Mutex::default(),
@@ -64,6 +66,12 @@ impl Scan {
     #[getter]
     fn format(&self) -> &'static str {
         self.format
+    }
+
+    /// Format and units in words; with the volumes once the file was read.
+    #[getter]
+    fn read_as(&self) -> String {
+        self.kept(|_| true).map_or_else(|| self.read_as.clone(), |scan| scan.outline().read_as.clone())
     }
 
     /// A digest of all columns, the same for every file format.

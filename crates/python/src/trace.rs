@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use flashtwin_analysis::TraceInfo;
 use flashtwin_trace::{
-    ContentSource, OnBadLine, OpenOptions, PageTrace, Progress, SampleBy, Source, TraceError, TraceStream,
+    ContentSource, Layout, OnBadLine, OpenOptions, PageTrace, Progress, SampleBy, Source, TraceError,
+    TraceStream, Vocabulary, time_unit_ns,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -40,12 +41,8 @@ impl Trace {
     fn open(py: Python<'_>, path: PathBuf, reading: Reading, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let source = Source::from_argument(&path);
         let options = open_options(reading)?;
-        let patience = match source {
-            Source::Stdin => Patience::Brief,
-            _ => Patience::Unlimited,
-        };
         let opened = move |job: &Job<'_>| flashtwin_trace::Trace::open(&source, &options, job);
-        watched(py, progress, patience, opened).map(Self::new)
+        watched(py, progress, Patience::Brief, opened).map(Self::new)
     }
 
     #[getter]
@@ -56,6 +53,12 @@ impl Trace {
     #[getter]
     fn format(&self) -> &'static str {
         self.trace.format.name()
+    }
+
+    /// Format, units and volumes, in words.
+    #[getter]
+    fn read_as(&self) -> String {
+        self.trace.read_as().text
     }
 
     /// A digest of all columns, the same for every file format.
@@ -193,6 +196,22 @@ impl InfoWanted {
     }
 }
 
+/// What words stand for: number of the operation (none: no request), whether a flush comes first, whether it is durable.
+/// `own` words win; `numbers`: 0 to 3 are those of the canonical column.
+#[pyfunction]
+#[pyo3(signature = (words, own=BTreeMap::new(), numbers=true))]
+pub(crate) fn operations(
+    words: Vec<String>,
+    own: BTreeMap<String, String>,
+    numbers: bool,
+) -> PyResult<Vec<(Option<u8>, bool, bool)>> {
+    let pairs = own.iter().map(|(word, meaning)| (word.as_str(), meaning.as_str()));
+    let vocabulary = Vocabulary::default().with(pairs).map_err(errors::trace)?;
+    let vocabulary = if numbers { vocabulary.with_numbers() } else { vocabulary };
+    let meanings = vocabulary.operations(&words).map_err(errors::trace)?;
+    Ok(meanings.iter().map(|one| (one.op.map(|op| op as u8), one.flush_first, one.durable)).collect())
+}
+
 /// Requests to each volume of a trace, by name; the file is read once, and not held.
 #[pyfunction]
 #[pyo3(signature = (path, progress=None))]
@@ -202,30 +221,60 @@ pub(crate) fn requests_by_volume(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<(String, u64)>> {
     let source = Source::from_argument(&path);
-    watched(py, progress, Patience::Unlimited, move |job| {
+    watched(py, progress, Patience::Brief, move |job| {
         TraceStream::open(&source, &OpenOptions::default(), job)?.requests_by_volume(job)
     })
 }
 
-/// `format`, `on_bad_line`, `sort_window_ns`, `blkparse_action`, `volume`, `excerpt_ns`.
-pub(crate) type Reading = (Option<String>, String, u64, String, Option<String>, Option<(i64, i64)>);
+/// How to read a file: the arguments of `flashtwin.open`, in a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Reading {
+    format: Option<String>,
+    on_bad_line: String,
+    sort_window_ns: u64,
+    blkparse_action: String,
+    volume: Option<String>,
+    excerpt_ns: Option<(i64, i64)>,
+    columns: Option<Vec<(String, String)>>,
+    delimiter: Option<String>,
+    header: bool,
+    time_unit: Option<String>,
+    offset_unit: Option<u64>,
+    length_unit: Option<u64>,
+    op_words: Vec<(String, String)>,
+}
 
 pub(crate) fn open_options(reading: Reading) -> PyResult<OpenOptions> {
-    let (format, on_bad_line, sort_window_ns, blkparse_action, volume, excerpt_ns) = reading;
+    let on_bad_line = match reading.on_bad_line.as_str() {
+        "fail" => OnBadLine::Fail,
+        "skip" => OnBadLine::Skip,
+        other => {
+            let message = format!("on_bad_line is '{other}'; use fail or skip");
+            return Err(errors::TraceError::new_err(message));
+        }
+    };
+    core_options(reading, on_bad_line).map_err(errors::trace)
+}
+
+fn core_options(reading: Reading, on_bad_line: OnBadLine) -> Result<OpenOptions, TraceError> {
+    let words = reading.op_words.iter().map(|(word, meaning)| (word.as_str(), meaning.as_str()));
+    let columns = reading.columns.as_ref().map(|columns| {
+        let columns = columns.iter().map(|(part, column)| (part.as_str(), column.as_str()));
+        Layout::new(columns, reading.delimiter.as_deref(), reading.header)
+    });
     Ok(OpenOptions {
-        volume,
-        excerpt_ns: excerpt_ns.map(|(from, to)| from..to),
-        format: format.map(|format| format.parse()).transpose().map_err(errors::trace)?,
-        on_bad_line: match on_bad_line.as_str() {
-            "fail" => OnBadLine::Fail,
-            "skip" => OnBadLine::Skip,
-            other => {
-                let message = format!("on_bad_line is '{other}'; use fail or skip");
-                return Err(errors::TraceError::new_err(message));
-            }
-        },
-        sort_window_ns,
-        blkparse_action: blkparse_action.parse().map_err(errors::trace)?,
+        volume: reading.volume,
+        excerpt_ns: reading.excerpt_ns.map(|(from, to)| from..to),
+        format: reading.format.map(|format| format.parse()).transpose()?,
+        on_bad_line,
+        sort_window_ns: reading.sort_window_ns,
+        blkparse_action: reading.blkparse_action.parse()?,
+        layout: columns.transpose()?,
+        time_unit_ns: reading.time_unit.as_deref().map(time_unit_ns).transpose()?,
+        offset_unit_bytes: reading.offset_unit,
+        length_unit_bytes: reading.length_unit,
+        op_words: Vocabulary::default().with(words)?,
         ..OpenOptions::default()
     })
 }

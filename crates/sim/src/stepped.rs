@@ -43,6 +43,7 @@ pub(crate) fn outline(name: &str, page_bytes: u32, pages: u32, contents: u32) ->
     Outline {
         name: name.into(),
         digest: String::new(),
+        read_as: String::new(),
         page_bytes,
         requests: 0,
         page_ops: 0,

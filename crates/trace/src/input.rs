@@ -1,13 +1,17 @@
 //! Where traces come from: files, standard input, memory; plain or compressed, in blocks of lines.
 
-use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::fs::{File, Metadata};
+use std::io::{self, BufRead as _, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{self, AtomicU64};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
+use std::time::SystemTime;
 
+use crate::containers::{self, Layers, Origin, Reader, read_error};
 use crate::error::{ErrorCause, TraceError};
 
 /// Where a trace comes from.
@@ -47,9 +51,12 @@ impl Source {
         };
         let whole = whole.unwrap_or_else(|| "trace".to_owned());
         let mut name = whole.as_str();
+        // Raw blktrace has the number of a processor behind its ending.
+        let is_number = |ending: &str| !ending.is_empty() && ending.bytes().all(|byte| byte.is_ascii_digit());
         while let Some((stem, ending)) = name.rsplit_once('.')
             && !stem.is_empty()
-            && endings.iter().any(|e| e.eq_ignore_ascii_case(ending))
+            && (endings.iter().any(|e| e.eq_ignore_ascii_case(ending))
+                || (is_number(ending) && stem.ends_with(".blktrace")))
         {
             name = stem;
         }
@@ -57,146 +64,112 @@ impl Source {
     }
 }
 
-/// Compression formats, recognised by their first bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compression {
-    None,
-    Gzip,
-    Zstd,
-    Xz,
-    Bzip2,
-}
-
-const MAGIC_BYTES: usize = 6;
-
-impl Compression {
-    fn of(head: &[u8]) -> Compression {
-        match head {
-            [0x1f, 0x8b, ..] => Compression::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
-            // A skippable frame, which some tools put before the first real one.
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
-            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
-            _ => Compression::None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Compression::None => "plain",
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-            Compression::Xz => "xz",
-            Compression::Bzip2 => "bzip2",
-        }
-    }
-}
-
-struct Counting<R> {
-    inner: R,
-    done: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for Counting<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        self.done.fetch_add(read as u64, Ordering::Relaxed);
-        Ok(read)
-    }
-}
-
 pub(crate) struct Input {
     pub(crate) name: String,
-    reader: Box<dyn Read + Send>,
-    compression: Compression,
+    reader: Reader,
+    layers: Layers,
     done: Arc<AtomicU64>,
     /// Bytes of the compressed input; 0 when unknown.
     pub(crate) total: u64,
+    watched: Option<Watched>,
+    notes: Vec<String>,
 }
-
-/// zstd windows up to 2 GiB are accepted (`zstd --long=31`); the default of 128 MiB is not enough.
-const ZSTD_WINDOW_LOG_MAX: u32 = 31;
-const RAW_BUFFER_BYTES: usize = 1 << 18;
 
 impl Input {
     pub(crate) fn open(source: &Source) -> Result<Input, TraceError> {
         let name = source.label();
         let io_error = |error: io::Error| TraceError::io(&name, &error);
-        let (raw, total): (Box<dyn Read + Send>, u64) = match source {
+        let mut watched = None;
+        let (raw, total, path): (Box<dyn Read + Send>, u64, Option<&PathBuf>) = match source {
             Source::File(path) => {
                 let file = File::open(path).map_err(io_error)?;
                 let metadata = file.metadata().map_err(io_error)?;
                 if metadata.is_dir() {
                     return Err(io_error(io::ErrorKind::IsADirectory.into()));
                 }
-                (Box::new(file), metadata.len())
+                watched = Watched::new(&file, &metadata);
+                (Box::new(file), metadata.len(), Some(path))
             }
-            Source::Stdin => (Box::new(io::stdin()), 0),
-            Source::Bytes(_, bytes) => (Box::new(Cursor::new(Arc::clone(bytes))), bytes.len() as u64),
+            Source::Stdin => (Box::new(io::stdin()), 0, None),
+            Source::Bytes(_, bytes) => (Box::new(Cursor::new(Arc::clone(bytes))), bytes.len() as u64, None),
         };
         let done = Arc::new(AtomicU64::new(0));
-        let mut raw = Counting { inner: raw, done: Arc::clone(&done) };
-        let mut head = Vec::with_capacity(MAGIC_BYTES);
-        raw.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut head).map_err(io_error)?;
-        if head.is_empty() {
+        let origin = Origin {
+            name: name.clone(),
+            path: path.cloned(),
+            done: Arc::clone(&done),
+            total: RefCell::new(total),
+            notes: RefCell::default(),
+        };
+        let (mut reader, layers) = containers::unpack(origin.counted(raw), &origin)?;
+        if layers.is_empty() && reader.fill_buf().map_err(io_error)?.is_empty() {
             return Err(empty(&name));
         }
-        let compression = Compression::of(&head);
-        let raw = io::BufReader::with_capacity(RAW_BUFFER_BYTES, Cursor::new(head).chain(raw));
-        let reader: Box<dyn Read + Send> = match compression {
-            Compression::None => Box::new(raw),
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
-            Compression::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(io_error)?;
-                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(io_error)?;
-                Box::new(decoder)
-            }
-            Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(raw)),
-            Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(raw)),
-        };
-        Ok(Input { name, reader, compression, done, total })
+        let (total, notes) = (origin.total.into_inner(), origin.notes.into_inner());
+        Ok(Input { name, reader, layers, done, total, watched, notes })
     }
 
     pub(crate) fn into_blocks(self, threaded: bool) -> Blocks {
-        let state = Blocks {
-            name: self.name.clone(),
-            compression: self.compression,
-            done: Arc::clone(&self.done),
-            total: self.total,
-            feed: Feed::Ended,
-        };
         let cutter = Cutter { reader: self.reader, carry: Vec::new(), ended: false };
-        let feed = if threaded && self.compression != Compression::None {
-            Feed::thread(cutter)
-        } else {
-            Feed::Here(cutter)
-        };
-        Blocks { feed, ..state }
+        let feed =
+            if threaded && !self.layers.is_empty() { Feed::thread(cutter) } else { Feed::Here(cutter) };
+        Blocks {
+            name: self.name,
+            layers: self.layers,
+            done: self.done,
+            total: self.total,
+            watched: self.watched,
+            notes: self.notes,
+            feed,
+        }
     }
 
-    pub(crate) fn is_compressed(&self) -> bool {
-        self.compression != Compression::None
+    /// Whether the bytes of the file are not those of the trace.
+    pub(crate) fn is_packed(&self) -> bool {
+        !self.layers.is_empty()
     }
 
     pub(crate) fn read_all(mut self) -> Result<Vec<u8>, TraceError> {
         let mut bytes = Vec::new();
         match self.reader.read_to_end(&mut bytes) {
             Ok(_) => Ok(bytes),
-            Err(error) => Err(read_error(&self.name, self.compression, &error)),
+            Err(error) => Err(read_error(&self.name, &self.layers, &error)),
         }
     }
 
-    /// The first `count` bytes of the decompressed input, which stay readable.
+    /// The first `count` bytes of the unpacked input, which stay readable.
     pub(crate) fn peek(&mut self, count: usize) -> Result<Vec<u8>, TraceError> {
-        let mut head = Vec::with_capacity(count);
-        let read = self.reader.by_ref().take(count as u64).read_to_end(&mut head);
-        if let Err(error) = read {
-            return Err(read_error(&self.name, self.compression, &error));
-        }
-        let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
-        self.reader = Box::new(Cursor::new(head.clone()).chain(rest));
-        Ok(head)
+        containers::peek(&mut self.reader, count)
+            .map_err(|error| read_error(&self.name, &self.layers, &error))
+    }
+}
+
+/// A file as it was when reading began.
+struct Watched {
+    file: File,
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Watched {
+    fn new(file: &File, metadata: &Metadata) -> Option<Watched> {
+        let file = file.try_clone().ok().filter(|_| metadata.is_file())?;
+        Some(Watched { file, bytes: metadata.len(), modified: metadata.modified().ok() })
+    }
+
+    /// A note if the file has grown since, because its beginning is whole. Another change is an error.
+    fn changes(&self, name: &str) -> Result<Option<String>, TraceError> {
+        let now = self.file.metadata().map_err(|error| TraceError::io(name, &error))?;
+        let (before, after) = (self.bytes, now.len());
+        let what = match after.cmp(&before) {
+            Ordering::Less => format!("the file shrank from {before} to {after} bytes while it was read"),
+            Ordering::Equal if now.modified().ok() == self.modified => return Ok(None),
+            Ordering::Equal => "the file was written to while it was read".to_owned(),
+            Ordering::Greater => {
+                return Ok(Some(format!("the file grew from {before} to {after} bytes while it was read")));
+            }
+        };
+        Err(TraceError::new(ErrorCause::Io, name, what, "read it again when nothing writes to it"))
     }
 }
 
@@ -207,18 +180,6 @@ pub(crate) fn empty(name: &str) -> TraceError {
         "the input is empty, a trace was expected",
         "check that the file was written or downloaded completely",
     )
-}
-
-fn read_error(name: &str, compression: Compression, error: &io::Error) -> TraceError {
-    if compression == Compression::None {
-        return TraceError::io(name, error);
-    }
-    let what = if error.kind() == io::ErrorKind::UnexpectedEof {
-        format!("the {} data ends too early: the file is truncated", compression.name())
-    } else {
-        format!("the {} data is damaged ({error})", compression.name())
-    };
-    TraceError::new(ErrorCause::Compression, name, what, "fetch or compress the file again")
 }
 
 /// Lines are handed on in blocks of about this size.
@@ -240,7 +201,7 @@ impl From<io::Error> for Trouble {
 }
 
 struct Cutter {
-    reader: Box<dyn Read + Send>,
+    reader: Reader,
     /// The beginning of a line whose end is not read yet.
     carry: Vec<u8>,
     ended: bool,
@@ -323,9 +284,12 @@ impl Feed {
 
 pub(crate) struct Blocks {
     pub(crate) name: String,
-    compression: Compression,
+    layers: Layers,
     done: Arc<AtomicU64>,
     pub(crate) total: u64,
+    watched: Option<Watched>,
+    /// Choices made in reading, in words. Complete at the end.
+    pub(crate) notes: Vec<String>,
     feed: Feed,
 }
 
@@ -341,10 +305,10 @@ impl Blocks {
             }
             Feed::Ended => Ok(Vec::new()),
         };
-        result.map_err(|trouble| {
+        let block = result.map_err(|trouble| {
             self.feed = Feed::Ended;
             match trouble {
-                Trouble::Reading(error) => read_error(&self.name, self.compression, &error),
+                Trouble::Reading(error) => read_error(&self.name, &self.layers, &error),
                 Trouble::LongLine => TraceError::new(
                     ErrorCause::UnknownFormat,
                     &self.name,
@@ -352,10 +316,16 @@ impl Blocks {
                     "check the file; trace formats have a line for each request",
                 ),
             }
-        })
+        })?;
+        if block.is_empty()
+            && let Some(watched) = self.watched.take()
+        {
+            self.notes.extend(watched.changes(&self.name)?);
+        }
+        Ok(block)
     }
 
     pub(crate) fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
+        self.done.load(atomic::Ordering::Relaxed)
     }
 }

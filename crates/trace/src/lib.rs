@@ -5,6 +5,7 @@
 //! with dense 32-bit ids for logical pages and contents: the form that every system replays.
 
 mod columns;
+mod containers;
 mod digest;
 mod error;
 mod feed;
@@ -13,14 +14,17 @@ mod format;
 mod holes;
 mod in_whole;
 mod input;
+mod layout;
 mod memory;
 mod opening;
+mod operations;
 mod options;
 mod page;
 mod parts;
 mod progress;
 mod quality;
 mod random;
+mod read_as;
 mod request;
 mod requests;
 mod sample;
@@ -39,14 +43,17 @@ pub use format::parquet::{Recorded, Recording, recorded, recover_recording, writ
 pub use holes::Holes;
 pub use in_whole::memory_in_whole;
 pub use input::Source;
+pub use layout::Layout;
 pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes};
-pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions};
+pub use operations::{Operation, Vocabulary};
+pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions, Units, time_unit_ns};
 pub use page::{
     ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageQuality, PageScan,
     PageSource, PageTable, PageTrace, Window, Windows, marks,
 };
 pub use progress::Progress;
 pub use quality::{BAD_LINES_LISTED, Quality};
+pub use read_as::ReadAs;
 pub use request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
 pub use requests::Requests;
 pub use sample::SampleBy;

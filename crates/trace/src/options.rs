@@ -4,25 +4,71 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::error::{ErrorCause, TraceError};
+use crate::error::{ErrorCause, TraceError, quoted};
+use crate::layout::Layout;
+use crate::operations::Vocabulary;
 
-/// A trace format, by name.
+/// What the numbers of a text count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Format(pub(crate) &'static str);
+pub struct Units {
+    /// Nanoseconds of a unit of time.
+    pub time_ns: u64,
+    /// Bytes of a unit of offsets.
+    pub offset_bytes: u64,
+    /// Bytes of a unit of lengths.
+    pub length_bytes: u64,
+}
+
+impl Units {
+    pub(crate) const BASE: Units = Units::new(1, 1, 1);
+
+    pub(crate) const fn new(time_ns: u64, offset_bytes: u64, length_bytes: u64) -> Units {
+        Units { time_ns, offset_bytes, length_bytes }
+    }
+}
+
+/// Nanoseconds of a unit of time, by its name.
+pub fn time_unit_ns(name: &str) -> Result<u64, TraceError> {
+    match name {
+        "s" => Ok(1_000_000_000),
+        "ms" => Ok(1_000_000),
+        "us" => Ok(1_000),
+        "ns" => Ok(1),
+        "100ns" | "ticks" => Ok(100),
+        _ => Err(TraceError::new(
+            ErrorCause::Argument,
+            "time_unit",
+            format!("{} is no unit of time", quoted(name)),
+            "use s, ms, us, ns, or 100ns (also called ticks)",
+        )),
+    }
+}
+
+/// A trace format, by name, and the units that it was read in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Format {
+    pub(crate) name: &'static str,
+    pub(crate) units: Units,
+}
 
 impl Format {
     /// Traces made in memory.
-    pub const MEMORY: Format = Format("memory");
+    pub const MEMORY: Format = Format { name: "memory", units: Units::BASE };
 
     /// Its name, as `--format` takes it.
     pub fn name(self) -> &'static str {
-        self.0
+        self.name
+    }
+
+    /// The units of its numbers.
+    pub fn units(self) -> Units {
+        self.units
     }
 }
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.name)
     }
 }
 
@@ -91,6 +137,16 @@ pub struct OpenOptions {
     pub join_lines: bool,
     /// Which event of a request in blkparse text is taken; default: issued to the driver.
     pub blkparse_action: BlkparseAction,
+    /// The columns of a text of any layout; `None` for the formats.
+    pub layout: Option<Layout>,
+    /// Nanoseconds of a unit of the times of a text; default: as the format says.
+    pub time_unit_ns: Option<u64>,
+    /// Bytes of a unit of its offsets; the same.
+    pub offset_unit_bytes: Option<u64>,
+    /// Bytes of a unit of its lengths; the same.
+    pub length_unit_bytes: Option<u64>,
+    /// Words of operations, beside those that every reader knows.
+    pub op_words: Vocabulary,
     /// Only the requests of the volume of this name, as a trace of its own (SWC 2.2: volumes of one server are
     /// analysed apart); default: all volumes.
     pub volume: Option<String>,
@@ -109,9 +165,25 @@ impl Default for OpenOptions {
             sort_window_ns: 1_000_000_000,
             join_lines: true,
             blkparse_action: BlkparseAction::Issued,
+            layout: None,
+            time_unit_ns: None,
+            offset_unit_bytes: None,
+            length_unit_bytes: None,
+            op_words: Vocabulary::default(),
             volume: None,
             excerpt_ns: None,
             threaded: true,
+        }
+    }
+}
+
+impl OpenOptions {
+    /// The units to read in, where those of the format are `usual`.
+    pub(crate) fn units(&self, usual: Units) -> Units {
+        Units {
+            time_ns: self.time_unit_ns.unwrap_or(usual.time_ns),
+            offset_bytes: self.offset_unit_bytes.unwrap_or(usual.offset_bytes),
+            length_bytes: self.length_unit_bytes.unwrap_or(usual.length_bytes),
         }
     }
 }

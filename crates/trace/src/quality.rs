@@ -30,16 +30,18 @@ pub struct Quality {
     pub empty_requests: u64,
     /// Requests with contents that do not begin on the grid of contents (4 KB).
     pub unaligned_content: u64,
+    /// Choices made in reading, in words, for example files that were merged.
+    pub notes: Vec<String>,
     /// Signs of wrong units or a wrong format, in words.
     pub warnings: Vec<String>,
 }
 
-const NS_PER_YEAR: f64 = 365.25 * 86_400.0 * 1e9;
+pub(crate) const NS_PER_YEAR: f64 = 365.25 * 86_400.0 * 1e9;
 const YEARS_BELIEVABLE: f64 = 100.0;
 const YEARS_OF_SILENCE_BELIEVABLE: f64 = 1.0;
-const REQUESTS_PER_SECOND_BELIEVABLE: f64 = 1e9;
-const BYTES_PER_SECOND_BELIEVABLE: f64 = 1e15;
-const ADDRESS_BELIEVABLE: u64 = 1 << 60;
+pub(crate) const REQUESTS_PER_SECOND_BELIEVABLE: f64 = 20e6;
+pub(crate) const BYTES_PER_SECOND_BELIEVABLE: f64 = 200e9;
+pub(crate) const ADDRESS_BELIEVABLE: u64 = 1 << 60;
 const REQUEST_BYTES_BELIEVABLE: u32 = 1 << 30;
 const REQUESTS_FOR_A_RATE: u64 = 1000;
 
@@ -76,7 +78,7 @@ impl Quality {
         let duration_ns = figures.duration_ns as f64;
         if duration_ns > YEARS_BELIEVABLE * NS_PER_YEAR {
             self.warnings.push(format!(
-                "the trace lasts {:.0} years: its times are probably in another unit (check the format)",
+                "the trace lasts {:.0} years: its times are probably in another unit (see `read as`, and --time-unit, --offset-unit, --length-unit)",
                 duration_ns / NS_PER_YEAR
             ));
         }
@@ -92,13 +94,13 @@ impl Quality {
         let furthest = figures.offset_bytes_max;
         if furthest >= ADDRESS_BELIEVABLE {
             self.warnings.push(format!(
-                "the highest address is {furthest} bytes, over an exbibyte: offsets are probably in another unit (check the format)"
+                "the highest address is {furthest} bytes, over an exbibyte: offsets are probably in another unit (see `read as`, and --time-unit, --offset-unit, --length-unit)"
             ));
         }
         let longest = figures.length_bytes_max;
         if longest >= REQUEST_BYTES_BELIEVABLE {
             self.warnings.push(format!(
-                "the longest request is {longest} bytes, a gibibyte or more: sizes are probably in another unit (check the format)"
+                "the longest request is {longest} bytes, a gibibyte or more: sizes are probably in another unit (see `read as`, and --time-unit, --offset-unit, --length-unit)"
             ));
         }
     }
@@ -114,13 +116,13 @@ impl Quality {
         let per_second = requests as f64 / seconds;
         if per_second > REQUESTS_PER_SECOND_BELIEVABLE {
             self.warnings.push(format!(
-                "{per_second:.1e} requests a second on average: times are probably in another unit (check the format)"
+                "{per_second:.1e} requests a second on average: times are probably in another unit (see `read as`, and --time-unit, --offset-unit, --length-unit)"
             ));
         }
         let bytes_per_second = figures.bytes as f64 / seconds;
         if bytes_per_second > BYTES_PER_SECOND_BELIEVABLE {
             self.warnings.push(format!(
-                "{bytes_per_second:.1e} bytes a second on average: times or sizes are probably in another unit (check the format)"
+                "{bytes_per_second:.1e} bytes a second on average: times or sizes are probably in another unit (see `read as`, and --time-unit, --offset-unit, --length-unit)"
             ));
         }
     }

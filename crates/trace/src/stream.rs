@@ -12,6 +12,7 @@ use crate::opening;
 use crate::options::{Format, OpenOptions};
 use crate::progress::Progress;
 use crate::quality::{Figures, Quality};
+use crate::read_as::ReadAs;
 use crate::request::{CHUNK_BYTES, NO_CONTENT};
 use crate::tally::count_unaligned;
 use crate::trace::Trace;
@@ -130,6 +131,12 @@ impl TraceStream {
     /// The format it is read from.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// How it is read; with volumes and assumptions after the last batch.
+    pub fn read_as(&self) -> ReadAs {
+        let volumes = self.feed.is_none().then_some(self.volume_names.len());
+        ReadAs::new(self.format, volumes, &self.quality.notes)
     }
 
     /// Names of the volumes met so far, by number. After the last batch, volumes without any request follow.

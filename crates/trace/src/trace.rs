@@ -10,6 +10,7 @@ use crate::flags;
 use crate::holes::Holes;
 use crate::options::Format;
 use crate::quality::Quality;
+use crate::read_as::ReadAs;
 use crate::request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
 use crate::requests::Requests;
 use crate::tally::Tally;
@@ -133,6 +134,11 @@ impl Trace {
     /// Writes the trace as canonical Parquet; see [`crate::write_parquet`].
     pub fn write_parquet(&self, path: &std::path::Path) -> Result<(), TraceError> {
         crate::write_parquet(self, path, &())
+    }
+
+    /// How it was read.
+    pub fn read_as(&self) -> ReadAs {
+        ReadAs::new(self.format, Some(self.volume_names.len()), &self.quality.notes)
     }
 
     /// Number of requests.

@@ -46,7 +46,8 @@ def info(path: TracePath, *, reading: Reading, json: Json = False) -> None:
     """
     with Bars() as bars:
         found = Source(path, reading).open(bars.job).info
-    data_json(found) if json else data(pairs(list(_flat(found))))
+    shown = {"read as": found["read_as"]["text"], **{key: value for key, value in found.items() if key != "read_as"}}
+    data_json(found) if json else data(pairs(list(_flat(shown))))
 
 
 @verb("Convert a trace to canonical Parquet.", trace)
@@ -100,7 +101,7 @@ def sample(
     """
     _check_output(output, force=force)
     with Bars() as bars:
-        opened = Source(path, reading).open(bars.job)
+        opened = Source(path, reading).open(bars.job, say)
         sampled = opened.sample(rate, seed=seed, by=by)
         sampled.write_parquet(output)
     say(f"{len(sampled):,} of {len(opened):,} requests: {output}")
@@ -164,7 +165,7 @@ def imitate(
     if out is not None:
         expect_new(out, (".toml",), ", the ending of recipes", force=force)
     with Bars() as bars:
-        opened = Source(path, reading).open(bars.job)
+        opened = Source(path, reading).open(bars.job, say)
     from flashtwin.recipes import imitation
 
     with Bars() as bars:
@@ -186,7 +187,7 @@ def imitate(
 def _convert(source: Source, output: Path, *, force: bool) -> None:
     _check_output(output, force=force)
     with Bars() as bars:
-        opened = source.open(bars.job)
+        opened = source.open(bars.job, say)
         opened.write_parquet(output)
     say(f"{len(opened):,} requests: {output}")
 

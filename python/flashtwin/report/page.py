@@ -19,7 +19,7 @@ from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.goals import goal_of
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.results.reading import Collection, StudyFolder, TraceResults, as_number, load_any
-from flashtwin.results.trees import leaves
+from flashtwin.results.trees import dig, leaves
 
 from . import choices, colours, tables
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
@@ -230,9 +230,11 @@ def _origin(study: TraceResults) -> list[tuple[str, str]]:
     runs = study.runs if isinstance(study, StudyFolder) else ()
     version = study.info.get("flashtwin") or next((run.summary.get("flashtwin") for run in runs), None)
     rows.append(("flashtwin", str(version) if version else "version not recorded"))
-    for title, key in (("Trace", "name"), ("Trace format", "format"), ("Trace digest", "digest")):
+    for title, key in (("Trace", "name"), ("Trace digest", "digest")):
         if study.trace.get(key):
             rows.append((title, str(study.trace[key])))
+    if read_as := dig(study.trace, "read_as.text"):
+        rows.append(("Read as", str(read_as)))
     if isinstance(study, StudyFolder):
         seeds = list(dict.fromkeys(str(run.summary.get("seed")) for run in runs if "seed" in run.summary))
         rows.append(("Seed", ", ".join(seeds) if seeds else "not recorded"))

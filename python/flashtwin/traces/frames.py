@@ -1,4 +1,4 @@
-"""Traces from tables: frames, and CSV files whose columns have names."""
+"""Traces from tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CANONICAL = {
 }
 OPTIONAL = ("volume", "content", "queue")
 
-NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1, "100ns": 100, "ticks": 100}
 #: Kinds of requests by the first letter of their name.
 KINDS = {"r": 0, "w": 1, "t": 2, "d": 2, "u": 2, "f": 3, "s": 3}
 FLUSH = 3
@@ -70,24 +70,6 @@ def from_frame(frame: Any, name: str, how: Columns) -> Trace:
             f"a frame is expected (Polars, pandas, PyArrow, a mapping of columns), not {type(frame).__name__}: {error}"
         ) from None
     return _trace(table, name, name, how)
-
-
-def from_csv(path: Path, how: Columns, delimiter: str) -> Trace:
-    import pyarrow
-    from pyarrow import csv
-
-    wanted = {**CANONICAL, **(how.columns or {})}
-    # A digest of digits only is no number: contents are only ever compared.
-    types = {wanted["content"]: pyarrow.string(), wanted["op"]: pyarrow.string()}
-    try:
-        table = csv.read_csv(
-            path,
-            parse_options=csv.ParseOptions(delimiter=delimiter),
-            convert_options=csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True),
-        )
-    except (OSError, pyarrow.ArrowException) as error:
-        raise TraceError(f"{path}: cannot be read as CSV with a line of names at its head ({error})") from None
-    return _trace(table, path.name.split(".")[0], str(path), how)
 
 
 def _trace(table: pyarrow.Table, name: str, place: str, how: Columns) -> Trace:

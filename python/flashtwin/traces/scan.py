@@ -10,7 +10,7 @@ from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress, named
 from flashtwin.results.documents import json_object
-from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, TimeUnit, Trace, native_reading
 from flashtwin.traces.trace import open as open_trace
 
 
@@ -60,6 +60,11 @@ class Scan:
         return self._native.format
 
     @property
+    def read_as(self) -> str:
+        """`Trace.read_as`; without the volumes until something has read the file."""
+        return self._native.read_as
+
+    @property
     def digest(self) -> str:
         """`Trace.digest`; reads the file unless something has."""
         return self._native.digest
@@ -106,6 +111,13 @@ def scan(
     volume: str | None = None,
     from_s: float | None = None,
     to_s: float | None = None,
+    columns: Mapping[str, str | int] | str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    time_unit: TimeUnit | None = None,
+    offset_unit: int | None = None,
+    length_unit: int | None = None,
+    op_words: Mapping[str, str] | str | None = None,
     window_requests: int | None = None,
 ) -> Scan:
     """A trace that is replayed from its file, in memory that does not grow with its requests.
@@ -124,6 +136,13 @@ def scan(
         volume: only the requests of the volume of this name.
         from_s: only the requests from this many seconds after the first one on.
         to_s: only the requests before that many.
+        columns: as in `open`, as are all up to `op_words`.
+        delimiter: what parts fields.
+        header: whether there may be one.
+        time_unit: of times.
+        offset_unit: of offsets, in bytes.
+        length_unit: of lengths, in bytes.
+        op_words: more words for operations.
         window_requests: how many requests are handed to a replay at a time. Results do not depend on it.
 
     Raises:
@@ -137,10 +156,13 @@ def scan(
     """
     if window_requests is not None and window_requests < 1:
         raise ArgumentError(f"window_requests is {window_requests}; give 1 or more")
-    span, window = excerpt_ns(from_s, to_s), window_requests or 0
-    native = _core.Scan.open(path, (format, on_bad_line, sort_window_ns, blkparse_action, volume, span), window)
-    how = {"format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
-           "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s}  # fmt: skip
+    how: dict[str, Any] = {
+        "format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
+        "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s, "columns": columns,
+        "delimiter": delimiter, "header": header, "time_unit": time_unit, "offset_unit": offset_unit,
+        "length_unit": length_unit, "op_words": op_words,
+    }  # fmt: skip
+    native = _core.Scan.open(path, native_reading(how), window_requests or 0)
     return Scan(native, {"path": str(path), **how})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import html
 from collections.abc import Mapping
 from functools import cached_property
@@ -24,7 +25,9 @@ OnBadLine = Literal["fail", "skip"]
 
 #: Which event of blkparse text is the request: queued, issued to the driver, completed.
 BlkparseAction = Literal["Q", "D", "C"]
-TimeUnit = Literal["s", "ms", "us", "ns"]
+#: Units of time; `100ns` is also called `ticks`.
+TimeUnit = Literal["s", "ms", "us", "ns", "100ns", "ticks"]
+ColumnsOf = Mapping[str, str | int] | str
 SampleBy = Literal["address", "content"]
 END_NS = 2**63 - 1
 
@@ -39,6 +42,34 @@ def excerpt_ns(from_s: float | None, to_s: float | None) -> tuple[int, int] | No
         what = f"from {from_s or 0:g} s to {'the end' if to_s is None else f'{to_s:g} s'}"
         raise ArgumentError(f"no time lies {what}; give seconds after the first request, the end behind the beginning")
     return begin_ns, end_ns
+
+
+def pairs_of(given: ColumnsOf, example: str) -> list[tuple[str, str]]:
+    """A mapping, or its text such as `time=1,op=3`, as pairs; names with commas stand in double quotes."""
+    if isinstance(given, Mapping):
+        return [(str(key), str(value)) for key, value in given.items()]
+    pairs = [field.partition("=") for field in next(csv.reader([given]), [])]
+    wrong = next((key for key, equals, _ in pairs if not equals), None)
+    if wrong is not None:
+        raise ArgumentError(f"'{wrong}' is not NAME=VALUE; write it like {example}")
+    return [(key.strip(), value) for key, _, value in pairs]
+
+
+def native_reading(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `open` as the core takes them."""
+    how = dict(options)
+    columns, op_words, span = how["columns"], how["op_words"], excerpt_ns(how.pop("from_s"), how.pop("to_s"))
+    if columns is None and (how["delimiter"] is not None or not how["header"]):
+        raise ArgumentError("delimiter and header are of a text with columns of your own: give columns as well")
+    for name in ("offset_unit", "length_unit"):
+        if how[name] is not None and how[name] < 1:
+            raise ArgumentError(f"{name} is {how[name]}; give bytes, 1 or more (512 for sectors)")
+    return {
+        **how,
+        "excerpt_ns": span,
+        "columns": None if columns is None else pairs_of(columns, "time=1,op=3,offset=4:512,length=5"),
+        "op_words": pairs_of(op_words or {}, "true=write,false=read"),
+    }
 
 
 @checked
@@ -76,6 +107,11 @@ class Trace(Rows):
     def format(self) -> str:
         """The format it was read as."""
         return self._native.format
+
+    @property
+    def read_as(self) -> str:
+        """Format, units, volumes and assumptions, in words."""
+        return self._native.read_as
 
     @cached_property
     def digest(self) -> str:
@@ -194,8 +230,8 @@ class Trace(Rows):
         Args:
             frame: a row a request, in any order of time.
             name: the name of the trace.
-            columns: as in `from_csv`. By default they are the canonical ones of docs/trace-formats.md.
-            time_unit: as in `from_csv`, as are the other units.
+            columns: names of columns, as in `open`. By default they are the canonical ones of docs/trace-formats.md.
+            time_unit: what times are in; dates and times bring their own.
             offset_unit: bytes of one unit of the offsets.
             length_unit: the same of the lengths.
 
@@ -216,36 +252,25 @@ class Trace(Rows):
     def from_csv(
         cls,
         path: str | Path,
-        columns: Mapping[str, str] | None = None,
+        columns: Mapping[str, str | int] | None = None,
         *,
-        time_unit: TimeUnit = "ns",
-        offset_unit: int = 1,
-        length_unit: int = 1,
-        delimiter: str = ",",
+        time_unit: TimeUnit | None = None,
+        offset_unit: int | None = None,
+        length_unit: int | None = None,
+        delimiter: str | None = None,
+        header: bool = True,
+        op_words: Mapping[str, str] | None = None,
+        on_bad_line: OnBadLine = "fail",
     ) -> Trace:
-        """A trace from a CSV file with a line of names at its head, whichever they are.
-
-        Args:
-            path: the file, plain or compressed (`.gz`, `.bz2`, `.zst`).
-            columns: which column holds what: `time`, `op`, `offset`, `length`, and where there are any `volume`,
-                `content` and `queue`. Those not named are looked for under the canonical names: `time_ns`, `op`,
-                `offset_bytes`, `length_bytes`, `volume`, `content`, `queue`. `queue` is the submission queue that a
-                request was sent to, 0 to 31; without it, all are of queue 0. `op` is `R`, `W`, `T`, `F` or words that
-                begin so (`D` for discard, `U` for unmap are trims, `S` for sync is a flush), or 0, 1, 2, 3; of a flush
-                offset and length are not looked at; `content` is one value a request, equal for equal contents, or
-                in frames a list of one for every 4,096 bytes.
-            time_unit: what times are in: `"s"`, `"ms"`, `"us"` or `"ns"`; dates and times bring their own.
-            offset_unit: bytes of one unit of the offsets; 512 for sectors.
-            length_unit: the same of the lengths.
-            delimiter: what parts the fields.
+        """`open` of a text with columns of your own; without `columns`, its header has the canonical names.
 
         Raises:
-            TraceError: the file cannot be read, a column is missing, or holds what cannot be a request.
+            TraceError: the file cannot be read, a column is missing, or a line cannot be a request.
         """
-        from flashtwin.traces import frames
-
-        how = frames.Columns(columns, time_unit, offset_unit, length_unit)
-        return frames.from_csv(Path(path), how, delimiter)
+        return open(
+            path, columns=columns or {}, time_unit=time_unit, offset_unit=offset_unit, length_unit=length_unit,
+            delimiter=delimiter, header=header, op_words=op_words, on_bad_line=on_bad_line,
+        )  # fmt: skip
 
 
 @checked
@@ -259,6 +284,13 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
     volume: str | None = None,
     from_s: float | None = None,
     to_s: float | None = None,
+    columns: Mapping[str, str | int] | str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    time_unit: TimeUnit | None = None,
+    offset_unit: int | None = None,
+    length_unit: int | None = None,
+    op_words: Mapping[str, str] | str | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Reads a trace: any of the formats of docs/trace-formats.md, plain or compressed; `-` is standard input.
@@ -275,6 +307,19 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
         from_s: only the requests from this many seconds after the first one on, as a trace of its own
             (`Trace.excerpt`).
         to_s: only the requests before that many; the file is not read further.
+        columns: the columns of a text of any layout: `time`, `op`, `offset`, `length`, and where there are any
+            `volume`, `content` (equal for equal contents) and `queue` (0 to 31), each with a name of the header or a number from
+            1, and behind a colon its unit: `{"time": "When:us", "op": 3, "offset": "4:512", "length": "5:512"}`, or
+            the same as text, `"time=When:us,op=3"`. Those not named are looked for under the canonical names of
+            docs/trace-formats.md.
+        delimiter: what parts the fields of such a text: a sign, `"tab"` or `"blanks"`; by default its looks decide.
+        header: whether its first line may be one of names.
+        time_unit: the unit of the times of a text, for formats as well; by default that of the format, or ns. Dates
+            bring their own.
+        offset_unit: bytes of one unit of the offsets, 512 for sectors; by default that of the format, or 1.
+        length_unit: the same of the lengths.
+        op_words: operations by words that flashtwin does not know: `{"true": "write", "false": "read"}`; `none` passes
+            such lines over.
         progress: told `"reading"`, bytes read and bytes in all (`flashtwin.progress`).
 
     Raises:
@@ -285,12 +330,13 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
     >>> trace.format
     'fiu'
     """
-    heard = named(progress, "reading")
-    span = excerpt_ns(from_s, to_s)
-    native = _core.Trace.open(path, (format, on_bad_line, sort_window_ns, blkparse_action, volume, span), heard)
-    how = {"format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
-           "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s}  # fmt: skip
-    return Trace(native, {"path": str(path), **how})
+    how: dict[str, Any] = {
+        "format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
+        "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s, "columns": columns,
+        "delimiter": delimiter, "header": header, "time_unit": time_unit, "offset_unit": offset_unit,
+        "length_unit": length_unit, "op_words": op_words,
+    }  # fmt: skip
+    return Trace(_core.Trace.open(path, native_reading(how), named(progress, "reading")), {"path": str(path), **how})
 
 
 def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Trace:

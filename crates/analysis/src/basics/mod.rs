@@ -7,7 +7,7 @@ mod sizes;
 mod trains;
 
 use arrow_array::RecordBatch;
-use flashtwin_trace::{Op, PageQuality, Progress, Quality, Trace, TraceError};
+use flashtwin_trace::{Op, PageQuality, Progress, Quality, ReadAs, Trace, TraceError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,6 +33,8 @@ pub struct TraceInfo {
     pub name: String,
     /// Format it was read from.
     pub format: String,
+    /// Format, units, volumes and assumptions.
+    pub read_as: ReadAs,
     /// Hash over all its columns, the same for every format and compression.
     pub digest: String,
     /// Requests of all kinds.
@@ -269,7 +271,8 @@ impl TraceInfo {
             requested.sizes.each_mut().map(|kind| sizes::request_bytes(&kind.ascending()));
         TraceInfo {
             name: about.name.clone(),
-            format: about.format.clone(),
+            format: about.read_as.format.clone(),
+            read_as: about.read_as.clone(),
             digest: about.digest.clone(),
             requests: reads + writes + trims + flushes,
             reads,

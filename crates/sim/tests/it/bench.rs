@@ -227,6 +227,7 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
     let outline = Outline {
         name: "by hand".into(),
         digest: String::new(),
+        read_as: String::new(),
         page_bytes: 4096,
         requests: asks.len() as u64,
         page_ops: columns.page_ops() as u64,

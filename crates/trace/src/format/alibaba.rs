@@ -5,42 +5,37 @@
 //! Block Storage Workloads in Large-Scale Production", IISWC '20.
 
 use super::Row;
-use crate::request::Op;
+use crate::options::Units;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
 
 pub(crate) const ROW: Row =
     Row::text::<Alibaba>("alibaba", &["alibaba-block"], "device_id,R|W,offset_bytes,length_bytes,time_us");
 
-const NS_PER_US: i64 = 1000;
-
 const DEVICE: Field = Field { name: "device id", expected: "a whole number" };
-const OPCODE: Field = Field { name: "opcode", expected: "R or W" };
 const TIME: Field = Field { name: "timestamp", expected: "a whole number of microseconds" };
 
 #[derive(Default)]
 struct Alibaba;
 
 impl LineParser for Alibaba {
-    fn is_header(line: &[u8]) -> bool {
-        line.starts_with(b"device_id")
-    }
+    const UNITS: Units = Units::new(1_000, 1, 1);
+    const COMMAS: bool = true;
+    const VOLUMES_PERCENT: usize = 90;
+    const HEADER: &'static str = "volume,op,offset,length,time";
 
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let device = fields.small(DEVICE)?;
-        let op = fields.meaning(OPCODE, |word| match word {
-            b"W" => Some(Op::Write),
-            b"R" => Some(Op::Read),
-            _ => None,
-        })?;
-        let offset_bytes = fields.offset(Field::OFFSET, 1)?;
-        let length_bytes = fields.length(Field::LENGTH, 1)?;
+        let operation = fields.operation("opcode", &sink.vocabulary)?;
+        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
+        let length_bytes = fields.length(Field::LENGTH, sink.units.length_bytes)?;
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
         fields.end()?;
-        let time_ns = sink.time(time, NS_PER_US, time_at)?;
+        let time_ns = sink.ticks(time, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+        sink.push_operation(operation, request)
     }
 }

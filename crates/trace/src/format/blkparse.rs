@@ -5,13 +5,17 @@
 //! 512-byte sectors. Flags (RWBS): read (R), write (W, or ZA for a zone append), discard (D). An F before that is a
 //! flush: of its own without sectors (`FN`, `FWS`, `FF`), else one that comes before the request (`FWFS`). An F behind
 //! it is forced unit access (`WFS`). Other events without sectors (passthrough commands) are empty requests. Messages
-//! and the summary are skipped. Each device is a volume.
+//! and the summary are skipped. Each device is a volume. A request that the driver gave back (R) is issued again: it
+//! counts once, from its first D.
 //!
 //! Source: blktrace, blkparse(1), and blkparse_fmt.c (REQ_PREFLUSH and REQ_OP_FLUSH are the F in front); the kernel's
 //! Documentation/block/writeback_cache_control.rst.
 
+use hashbrown::HashSet;
+
 use super::Row;
-use crate::options::OpenOptions;
+use crate::operations::Operation;
+use crate::options::{OpenOptions, Units};
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
@@ -21,26 +25,53 @@ pub(crate) const ROW: Row = Row::text::<Blkparse>(
     "major,minor cpu sequence time_s pid action rwbs sector + sectors [process]",
 );
 
-const NS_PER_SECOND: u64 = 1_000_000_000;
-
 const DEVICE: Field = Field { name: "device", expected: "major and minor number, such as 8,16" };
 const CPU: Field = Field { name: "CPU", expected: "a whole number" };
 const SEQUENCE: Field = Field { name: "sequence number", expected: "a whole number" };
 const TIME: Field = Field { name: "time", expected: "a decimal number of seconds" };
 const ACTION: Field = Field { name: "action", expected: "one or two letters, such as Q, D or C" };
-const RWBS: Field = Field { name: "flags", expected: "F, R, W, D, N or Z with further letters" };
 const SECTOR: Field = Field { name: "sector", expected: "a number of 512-byte sectors" };
 const PLUS: Field = Field { name: "separator", expected: "a plus sign" };
+
+/// A time before the start of the recording is below 0. The kernel has 64 bits of nanoseconds, of which blkparse prints
+/// the seconds modulo 2^32: 2^64 ns less 40 ms are 1266874889.669551616. Recordings do not begin earlier than an hour
+/// before their start.
+const ZERO_NS: u64 = 1_266_874_889_709_551_616;
+const NS_PER_SECOND: u64 = 1_000_000_000;
+const BEFORE_START_NS: u64 = 3600 * NS_PER_SECOND;
+
+/// Volume, operation, offset and length of a request that is to be issued again.
+type Requeued = (u64, Option<Op>, u64, u64);
 
 #[derive(Default)]
 struct Blkparse {
     action: u8,
     in_summary: bool,
+    /// Events of other actions, by their first letter.
+    others: [u64; 26],
+    requeued: HashSet<Requeued>,
+    issued_again: u64,
 }
 
 impl LineParser for Blkparse {
-    const NO_REQUESTS: &'static str =
-        "no line is a request of the action looked for: choose another with --blkparse-action Q, D or C";
+    const UNITS: Units = Units::new(1_000_000_000, SECTOR_BYTES, SECTOR_BYTES);
+    const DISTINCT: bool = true;
+
+    const NO_REQUESTS: &'static str = "no line is a request of the action looked for: choose another with \
+                                      --blkparse-action Q, D or C (RAM disks and device-mapper issue nothing: take Q)";
+
+    fn other_lines(&self) -> String {
+        let counts = (b'A'..).zip(self.others).filter(|&(_, count)| count > 0);
+        let counts: Vec<String> =
+            counts.map(|(letter, count)| format!("{count} {}", char::from(letter))).collect();
+        if counts.is_empty() { String::new() } else { format!(" (events: {})", counts.join(", ")) }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note =
+            |count| format!("{count} requests were issued again, and count once, from when they first were");
+        Some(self.issued_again).filter(|&count| count > 0).map(note).into_iter().collect()
+    }
 
     fn configure(&mut self, options: &OpenOptions) {
         self.action = options.blkparse_action.letter();
@@ -56,7 +87,7 @@ impl LineParser for Blkparse {
         fields.small(CPU)?;
         fields.number(SEQUENCE, u64::MAX, "beyond 2^64")?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
+        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
         fields.number(Field::PID, u64::MAX, "beyond 2^64")?;
         let action_at = fields.at;
         let action = fields.word(ACTION)?;
@@ -64,25 +95,47 @@ impl LineParser for Blkparse {
             return Err(Bad::new(action_at, Complaint::NotA(ACTION)));
         }
         self.in_summary = false;
-        if action != [self.action] {
+        let issued = self.action == b'D';
+        let requeue = issued && action == b"R";
+        if action != [self.action] && !requeue {
+            if let Some(count) = self.others.get_mut(usize::from(action[0].to_ascii_uppercase() - b'A')) {
+                *count += 1;
+            }
             sink.pass_line();
             return Ok(());
         }
-        let Event { flush, op, offset_bytes, length_bytes, durable } = event(&mut fields)?;
-        let time_ns = sink.time(time, 1, time_at)?;
+        let operation = fields.operation("flags", &sink.vocabulary)?;
+        let (offset_bytes, length) = extent(&mut fields, operation, sink.units)?;
         let key = u64::from(major) << 32 | u64::from(minor);
-        let volume = sink.volume(key, |_| format!("{major},{minor}"));
-        if flush {
-            sink.push(&Parsed::flush(time_ns, time_at, volume))?;
-            if length_bytes == 0 {
+        if requeue || (issued && !self.requeued.is_empty()) {
+            let request = (key, operation.op, offset_bytes, length);
+            if requeue {
+                self.requeued.insert(request);
+            }
+            if requeue || self.requeued.remove(&request) {
+                self.issued_again += u64::from(!requeue);
+                sink.pass_line();
                 return Ok(());
             }
         }
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })?;
-        if durable && length_bytes > 0 {
-            sink.last_is_durable();
+        let time = match time.checked_sub(ZERO_NS - BEFORE_START_NS) {
+            Some(time) if time < BEFORE_START_NS => time,
+            _ => time.saturating_add(BEFORE_START_NS).min(i64::MAX as u64),
+        };
+        let time_ns = sink.time(time, 1, time_at)?;
+        let volume = sink.volume(key, |_| format!("{major},{minor}"));
+        let length_bytes = length as u32;
+        if operation.op == Some(Op::Trim) && length > u64::from(u32::MAX) {
+            let op = Op::Trim;
+            return sink
+                .push_trim(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes }, length);
         }
-        Ok(())
+        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+        match operation.op {
+            // A command that moves no data.
+            None => sink.push(&request(Op::Write)),
+            Some(_) => sink.push_operation(operation, request),
+        }
     }
 }
 
@@ -107,39 +160,22 @@ fn device(word: &[u8]) -> Option<(u32, u32)> {
     Some((number(&word[..comma])?, number(&word[comma + 1..])?))
 }
 
-struct Event {
-    /// Whether a flush comes first, or is all.
-    flush: bool,
-    op: Op,
-    offset_bytes: u64,
-    length_bytes: u32,
-    durable: bool,
-}
-
+/// Offset and length in bytes; both 0 without sectors.
 #[inline]
-fn event(fields: &mut Fields<'_, false>) -> Result<Event, Bad> {
-    let flags_at = fields.at;
-    let flags = fields.word(RWBS)?;
-    let (flush, main) = flags.strip_prefix(b"F").map_or((false, flags), |main| (true, main));
-    let nothing = Event { flush, op: Op::Write, offset_bytes: 0, length_bytes: 0, durable: false };
-    let durable = main.get(1) == Some(&b'F');
-    let op = match main {
-        [b'R', ..] => Op::Read,
-        [b'W', ..] | [b'Z', b'A', ..] => Op::Write,
-        [b'D', ..] => Op::Trim,
-        [b'N' | b'Z', ..] => return Ok(nothing),
-        [] | [b'F', ..] if flush => return Ok(nothing),
-        _ => return Err(Bad::new(flags_at, Complaint::NotA(RWBS))),
-    };
+fn extent(fields: &mut Fields<'_, false>, operation: Operation, units: Units) -> Result<(u64, u64), Bad> {
     // Without sectors only the process follows, or (completed) a sector without a size.
-    if matches!(fields.peek(), Some(b'[' | b'(')) {
-        return Ok(nothing);
+    let ended = |fields: &Fields<'_, false>| matches!(fields.peek(), Some(b'[' | b'('));
+    if matches!(operation.op, None | Some(Op::Flush)) || ended(fields) {
+        return Ok((0, 0));
     }
-    let offset_bytes = fields.offset(SECTOR, SECTOR_BYTES)?;
-    if matches!(fields.peek(), Some(b'[' | b'(')) {
-        return Ok(nothing);
+    let offset_bytes = fields.offset(SECTOR, units.offset_bytes)?;
+    if ended(fields) {
+        return Ok((0, 0));
     }
     fields.meaning(PLUS, |word| (word == b"+").then_some(()))?;
-    let length_bytes = fields.length(Field::SECTORS, SECTOR_BYTES)?;
-    Ok(Event { flush, op, offset_bytes, length_bytes, durable })
+    let length = match operation.op {
+        Some(Op::Trim) => fields.trim_length(Field::SECTORS, units.length_bytes)?,
+        _ => fields.length(Field::SECTORS, units.length_bytes)?.into(),
+    };
+    Ok((offset_bytes, length))
 }

@@ -9,6 +9,7 @@
 //! "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
 
 use super::Row;
+use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
@@ -17,8 +18,6 @@ pub(crate) const ROW: Row = Row::text::<CloudPhysics>(
     &["vscsi"],
     "version,time_s,op,size_bytes,lbn_512, op 28 = read, 2a = write, 35 = flush",
 );
-
-const NS_PER_SECOND: u64 = 1_000_000_000;
 
 const VERSION: Field = Field { name: "version", expected: "1 or 2" };
 const TIME: Field = Field { name: "time", expected: "a number of seconds" };
@@ -30,20 +29,20 @@ const LBN: Field = Field { name: "lbn", expected: "a number of 512-byte sectors"
 struct CloudPhysics;
 
 impl LineParser for CloudPhysics {
-    fn is_header(line: &[u8]) -> bool {
-        line.starts_with(b"version,")
-    }
+    const UNITS: Units = Units::new(1_000_000_000, SECTOR_BYTES, 1);
+    const COMMAS: bool = true;
+    const HEADER: &'static str = "other,time,op,length,offset";
 
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         fields.meaning(VERSION, |word| matches!(word, b"1" | b"2").then_some(()))?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
+        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
         let op = fields.meaning(OP, command)?;
         let size_at = fields.at;
-        let length_bytes = fields.length(SIZE, 1)?;
-        let offset_bytes = fields.offset(LBN, SECTOR_BYTES)?;
+        let length_bytes = fields.length(SIZE, sink.units.length_bytes)?;
+        let offset_bytes = fields.offset(LBN, sink.units.offset_bytes)?;
         fields.end()?;
         let Some(op) = op else {
             sink.pass_line();

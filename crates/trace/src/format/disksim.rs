@@ -8,6 +8,7 @@
 //! Source: J. Bucy et al., "The DiskSim Simulation Environment Version 4.0 Reference Manual", 2008.
 
 use super::Row;
+use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
@@ -29,7 +30,6 @@ pub(crate) const ROW_BYTES: Row = Row {
     )
 };
 
-const NS_PER_MS: u64 = 1_000_000;
 const READ_FLAG: u64 = 1;
 
 const TIME: Field = Field { name: "time", expected: "a decimal number of milliseconds" };
@@ -42,21 +42,23 @@ const FLAGS: Field = Field { name: "flags", expected: "a whole number" };
 struct DiskSim<const UNIT: u64>;
 
 impl<const UNIT: u64> LineParser for DiskSim<UNIT> {
+    const UNITS: Units = Units::new(1_000_000, UNIT, UNIT);
+
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let (address, size) =
             if UNIT == 1 { (ADDRESS_BYTES, SIZE_BYTES) } else { (Field::ADDRESS, Field::SECTORS) };
         let mut fields = Fields::<false>::new(line);
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, NS_PER_MS)?;
+        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
         let device = fields.small(Field::DEVICE)?;
         let offset_at = fields.at;
-        let offset_bytes = fields.offset(address, UNIT)?;
+        let offset_bytes = fields.offset(address, sink.units.offset_bytes)?;
         if !offset_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(Bad::new(offset_at, Complaint::NotA(address)));
         }
         let length_at = fields.at;
-        let length_bytes = fields.length(size, UNIT)?;
+        let length_bytes = fields.length(size, sink.units.length_bytes)?;
         if !u64::from(length_bytes).is_multiple_of(SECTOR_BYTES) {
             return Err(Bad::new(length_at, Complaint::NotA(size)));
         }

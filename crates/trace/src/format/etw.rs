@@ -13,6 +13,7 @@
 //! "DiskIo_TypeGroup1 class" (reads and writes) and "DiskIo_TypeGroup3 class" (flushes).
 
 use super::Row;
+use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
 
@@ -21,8 +22,6 @@ pub(crate) const ROW: Row = Row::text::<Etw>(
     &["msps", "microsoft-production", "xperf"],
     "DiskRead|DiskWrite|DiskFlush, time_us, process (pid), thread, irp, offset_hex, size_hex, elapsed, disk, ...",
 );
-
-const NS_PER_US: i64 = 1000;
 
 const KIND: Field = Field { name: "event", expected: "a kind of event, such as DiskRead" };
 const TIME: Field = Field { name: "TimeStamp", expected: "a whole number of microseconds" };
@@ -55,6 +54,9 @@ impl Default for Etw {
 }
 
 impl LineParser for Etw {
+    const UNITS: Units = Units::new(1_000, 1, 1);
+    const DISTINCT: bool = true;
+
     const NO_REQUESTS: &'static str =
         "there is no DiskRead or DiskWrite among its events: record the trace with disk I/O";
 
@@ -86,14 +88,14 @@ impl Etw {
         let (mut offset_bytes, mut length_bytes) = (0, 0);
         if let Some((offset, size)) = places.extent {
             fields.at = at(offset);
-            offset_bytes = fields.hex_offset(OFFSET)?;
+            offset_bytes = fields.hex_offset(OFFSET, sink.units.offset_bytes)?;
             fields.at = at(size);
-            length_bytes = fields.hex_length(SIZE)?;
+            length_bytes = fields.hex_length(SIZE, sink.units.length_bytes)?;
         }
         fields.at = at(places.disk);
         let disk = fields.small(DISK)?;
         self.recognised = true;
-        let time_ns = sink.time(time, NS_PER_US, time_at)?;
+        let time_ns = sink.ticks(time, time_at)?;
         let volume = sink.volume(u64::from(disk), |disk| disk.to_string());
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }

@@ -8,9 +8,10 @@
 //! traces.
 
 use super::Row;
-use crate::options::OpenOptions;
-use crate::request::{CHUNK_BYTES, Op};
-use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, digests};
+use crate::operations::Operation;
+use crate::options::{OpenOptions, Units};
+use crate::request::CHUNK_BYTES;
+use crate::text::{Bad, Collector, DigestReader, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
 pub(crate) const ROW: Row = Row::text::<Fiu>(
     "fiu",
@@ -20,7 +21,6 @@ pub(crate) const ROW: Row = Row::text::<Fiu>(
 
 const TIME: Field = Field { name: "time", expected: "a whole number of nanoseconds" };
 const PROCESS: Field = Field { name: "process name", expected: "a word" };
-const DIRECTION: Field = Field { name: "direction", expected: "W or R" };
 const MAJOR: Field = Field { name: "major device number", expected: "a whole number" };
 const MINOR: Field = Field { name: "minor device number", expected: "a whole number" };
 
@@ -28,7 +28,7 @@ const MINOR: Field = Field { name: "minor device number", expected: "a whole num
 struct Continued {
     time: u64,
     pid: u64,
-    op: Op,
+    operation: Operation,
     volume: u32,
     address: u64,
 }
@@ -37,9 +37,13 @@ struct Continued {
 struct Fiu {
     join: bool,
     last: Option<Continued>,
+    digests: DigestReader,
 }
 
 impl LineParser for Fiu {
+    const UNITS: Units = Units::new(1, SECTOR_BYTES, SECTOR_BYTES);
+    const DISTINCT: bool = true;
+
     fn configure(&mut self, options: &OpenOptions) {
         self.join = options.join_lines;
     }
@@ -54,26 +58,22 @@ impl LineParser for Fiu {
         if !matches!(fields.peek(), Some(b'0'..=b'9')) {
             pass_name_with_blanks(&mut fields);
         }
-        let address = fields.offset(Field::ADDRESS, SECTOR_BYTES)?;
-        let length = fields.length(Field::SECTORS, SECTOR_BYTES)?;
-        let op = fields.meaning(DIRECTION, |word| match word {
-            b"W" | b"w" => Some(Op::Write),
-            b"R" | b"r" => Some(Op::Read),
-            _ => None,
-        })?;
+        let address = fields.offset(Field::ADDRESS, sink.units.offset_bytes)?;
+        let length = fields.length(Field::SECTORS, sink.units.length_bytes)?;
+        let operation = fields.operation("direction", &sink.vocabulary)?;
         let major = fields.small(MAJOR)?;
         let minor = fields.small(MINOR)?;
         let volume_key = u64::from(major) << 32 | u64::from(minor);
-        let digests = digests(&mut fields, length)?;
+        let digests = self.digests.read(&mut fields, length)?;
         let volume = sink.volume(volume_key, |_| format!("{major}:{minor}"));
-        let time_ns = sink.time(time, 1, time_at)?;
-        let this = Continued { time, pid, op, volume, address };
-        add_contents(sink, digests, length);
+        let time_ns = sink.ticks(time, time_at)?;
+        let this = Continued { time, pid, operation, volume, address };
+        self.digests.add(sink, digests, length);
         let continues = self.join && self.last.as_ref() == Some(&this);
         if !(continues && sink.lengthen_last(length)) {
-            let request =
-                Parsed { time_ns, time_at, volume, op, offset_bytes: address, length_bytes: length };
-            if let Err(bad) = sink.push(&request) {
+            let (offset_bytes, length_bytes) = (address, length);
+            let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+            if let Err(bad) = sink.push_operation(operation, request) {
                 self.last = None;
                 return Err(bad);
             }

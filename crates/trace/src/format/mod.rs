@@ -6,6 +6,7 @@
 mod alibaba;
 mod blkparse;
 mod cloudphysics;
+mod columns;
 mod disksim;
 mod etw;
 mod fio;
@@ -14,6 +15,7 @@ mod foreign;
 mod mqsim;
 mod msr;
 pub(crate) mod parquet;
+mod recognition;
 mod spc;
 mod systor;
 mod tencent;
@@ -23,9 +25,13 @@ use std::str::FromStr;
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Opened};
 use crate::input::{Blocks, Input, Source};
-use crate::options::{Format, OpenOptions};
+use crate::layout::Layout;
+use crate::options::{Format, OpenOptions, Units};
 use crate::progress::Progress;
-use crate::text::{LineParser, Text, is_blank, lines_that_fit};
+use crate::text::{LineParser, Text, Trial, is_blank};
+
+use columns::OwnColumns;
+use recognition::{LINES_LOOKED_AT, lines_of, recognise};
 
 static REGISTRY: &[Row] = &[
     fiu::ROW,
@@ -42,12 +48,25 @@ static REGISTRY: &[Row] = &[
     disksim::ROW_SECTORS,
     disksim::ROW_BYTES,
     parquet::ROW,
+    COLUMNS,
 ];
+
+/// Any text, with columns as the user says, or canonical ones.
+const COLUMNS: Row = Row {
+    name: "columns",
+    aliases: &[],
+    layout: "columns as --columns says, or with the canonical names",
+    units: Units::BASE,
+    yields_to: None,
+    reader: Reader::Columns,
+};
 
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) aliases: &'static [&'static str],
     pub(crate) layout: &'static str,
+    /// The usual ones.
+    pub(crate) units: Units,
     /// The format that wins over this one where both read as many lines.
     pub(crate) yields_to: Option<&'static str>,
     pub(crate) reader: Reader,
@@ -59,23 +78,33 @@ impl Row {
         aliases: &'static [&'static str],
         layout: &'static str,
     ) -> Row {
-        let reader = Reader::Text { fit: lines_that_fit::<P>, open: Text::<P>::open };
-        Row { name, aliases, layout, yields_to: None, reader }
+        let reader = Reader::Text { fit: Trial::usual::<P>, open: Text::<P>::open };
+        Row { name, aliases, layout, units: P::UNITS, yields_to: None, reader }
+    }
+}
+
+impl Row {
+    fn format(&self) -> Format {
+        Format { name: self.name, units: self.units }
     }
 }
 
 pub(crate) enum Reader {
-    Text { fit: fn(&[&[u8]]) -> usize, open: fn(Blocks, Vec<u8>, &OpenOptions, u64) -> Box<dyn Feed> },
+    Text {
+        fit: fn(&[&[u8]], &OpenOptions) -> Trial,
+        open: fn(Blocks, Vec<u8>, &OpenOptions, u64) -> Box<dyn Feed>,
+    },
     Parquet,
+    Columns,
 }
 
 impl Format {
     /// The canonical Parquet.
-    pub const PARQUET: Format = Format(parquet::ROW.name);
+    pub const PARQUET: Format = Format { name: parquet::ROW.name, units: Units::BASE };
 
     /// All formats that can be read.
     pub fn all() -> impl Iterator<Item = Format> {
-        REGISTRY.iter().map(|row| Format(row.name))
+        REGISTRY.iter().map(Row::format)
     }
 
     /// Layout of a line (or a row).
@@ -84,7 +113,7 @@ impl Format {
     }
 
     fn row(self) -> Option<&'static Row> {
-        REGISTRY.iter().find(|row| row.name == self.0)
+        REGISTRY.iter().find(|row| row.name == self.name)
     }
 }
 
@@ -95,7 +124,7 @@ impl FromStr for Format {
         let wanted = name.to_ascii_lowercase();
         let called = |row: &&Row| row.name == wanted || row.aliases.contains(&wanted.as_str());
         match REGISTRY.iter().find(called) {
-            Some(row) => Ok(Format(row.name)),
+            Some(row) => Ok(row.format()),
             None => Err(TraceError::new(
                 ErrorCause::Argument,
                 "format",
@@ -112,8 +141,8 @@ fn supported() -> String {
 }
 
 fn known_endings() -> Vec<&'static str> {
-    let compressions = ["gz", "zst", "xz", "bz2"];
-    let texts = ["csv", "trace", "ascii", "txt", "blkparse"];
+    let compressions = ["gz", "zst", "xz", "bz2", "lz4", "zip", "tar", "tgz"];
+    let texts = ["csv", "tsv", "trace", "ascii", "txt", "log", "blkparse"];
     let formats = REGISTRY.iter().flat_map(|row| [&[row.name], row.aliases].concat());
     compressions.into_iter().chain(texts).chain(formats).collect()
 }
@@ -129,7 +158,7 @@ pub(crate) fn open(
     let trace_name = source.trace_name(&known_endings());
     let is_parquet = input.peek(parquet::MAGIC.len())? == parquet::MAGIC;
     if is_parquet {
-        if let Some(other) = options.format.filter(|&format| format != Format::PARQUET) {
+        if let Some(other) = options.format.filter(|format| format.name != Format::PARQUET.name) {
             return Err(TraceError::new(
                 ErrorCause::Malformed,
                 &input.name,
@@ -143,13 +172,27 @@ pub(crate) fn open(
     let name = input.name.clone();
     let mut blocks = input.into_blocks(options.threaded);
     let Beginning { block, blank_lines } = beginning(&mut blocks, &name, progress)?;
+    let lines = lines_of(&block);
+    let canonical = Layout::canonical();
+    let mut layout = options.layout.as_ref();
+    if options.format.is_some_and(|format| format.name == COLUMNS.name)
+        || is_canonical(&lines, options.format)
+    {
+        layout = layout.or(Some(&canonical));
+    }
+    if let Some(layout) = layout {
+        let (parser, options) = own_columns(&name, layout, options, &lines)?;
+        let units = options.units(Units::BASE);
+        let feed = Text::with(parser, units, blocks, block, &options, blank_lines);
+        return Ok(Opened { name: trace_name, format: Format { units, ..COLUMNS.format() }, feed });
+    }
     let row = match options.format {
         Some(format) => format.row(),
-        None => Some(recognise(&name, &block)?),
+        None => Some(recognise(&name, &lines, options)?),
     };
     let Some((row, open)) = row.and_then(|row| match row.reader {
         Reader::Text { open, .. } => Some((row, open)),
-        Reader::Parquet => None,
+        Reader::Parquet | Reader::Columns => None,
     }) else {
         return Err(TraceError::new(
             ErrorCause::Malformed,
@@ -159,7 +202,43 @@ pub(crate) fn open(
         ));
     };
     let feed = open(blocks, block, options, blank_lines);
-    Ok(Opened { name: trace_name, format: Format(row.name), feed })
+    Ok(Opened { name: trace_name, format: Format { units: options.units(row.units), ..row.format() }, feed })
+}
+
+/// Whether a text of no format has the canonical names in its first line.
+fn is_canonical(lines: &[&[u8]], format: Option<Format>) -> bool {
+    let options = OpenOptions::default();
+    let made = |line: &&[u8]| OwnColumns::new("", &Layout::canonical(), &options, line).is_ok();
+    format.is_none() && lines.first().is_some_and(made)
+}
+
+/// The parser for columns of the user's own, and the options with all units of them.
+fn own_columns(
+    name: &str,
+    layout: &Layout,
+    options: &OpenOptions,
+    lines: &[&[u8]],
+) -> Result<(OwnColumns, OpenOptions), TraceError> {
+    let Some(line) = lines.first() else { return Err(crate::input::empty(name)) };
+    let (parser, units) = OwnColumns::new(name, layout, options, line)?;
+    let mut options = OpenOptions {
+        time_unit_ns: Some(units.time_ns),
+        offset_unit_bytes: Some(units.offset_bytes),
+        length_unit_bytes: Some(units.length_bytes),
+        ..options.clone()
+    };
+    if parser.has_numbers {
+        options.op_words = options.op_words.with_numbers();
+    }
+    let trial = Trial::of(parser.clone(), lines, &options, units);
+    match recognition::implausible(&trial).filter(|_| !parser.units_are_said) {
+        None => Ok((parser, options)),
+        Some(fault) => {
+            let cure = "check the columns, and give --time-unit, --offset-unit and --length-unit: 512 for sectors, 1 \
+                        says that they are bytes";
+            Err(TraceError::new(ErrorCause::UnknownFormat, name, fault, cure))
+        }
+    }
 }
 
 struct Beginning {
@@ -225,67 +304,5 @@ fn refuse_binary(name: &str, first: &[u8]) -> Result<(), TraceError> {
     ))
 }
 
-const LINES_LOOKED_AT: usize = 400;
 /// Bytes of the beginning, comments included, after which fewer lines have to do.
 const RECOGNITION_BYTES_MAX: usize = 64 << 20;
-
-fn recognise(name: &str, first: &[u8]) -> Result<&'static Row, TraceError> {
-    let lines: Vec<&[u8]> = first
-        .split(|&byte| byte == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .filter(|line| !is_blank(line))
-        .take(LINES_LOOKED_AT)
-        .collect();
-    if lines.is_empty() {
-        return Err(crate::input::empty(name));
-    }
-    let scores: Vec<(&'static Row, usize)> = REGISTRY
-        .iter()
-        .map(|row| match row.reader {
-            Reader::Text { fit, .. } => (row, fit(&lines)),
-            Reader::Parquet => (row, 0),
-        })
-        .collect();
-    let best = scores.iter().map(|&(_, fit)| fit).max().unwrap_or(0);
-    if best * 2 < lines.len() || best == 0 {
-        return Err(unknown(name, &lines));
-    }
-    let fits: Vec<&'static Row> =
-        scores.into_iter().filter(|&(_, fit)| fit == best).map(|(row, _)| row).collect();
-    let meant: Vec<&'static Row> = fits
-        .iter()
-        .copied()
-        .filter(|row| !fits.iter().any(|other| row.yields_to == Some(other.name)))
-        .collect();
-    match meant[..] {
-        [row] => Ok(row),
-        _ => Err(ambiguous(name, &meant)),
-    }
-}
-
-fn unknown(name: &str, lines: &[&[u8]]) -> TraceError {
-    let what = match foreign::name_of(lines) {
-        Some(foreign) => format!("this looks like {foreign}, which cannot be read"),
-        None => {
-            let start = lines[0].get(..60).unwrap_or(lines[0]);
-            format!("no supported format fits lines like '{}'", start.escape_ascii())
-        }
-    };
-    TraceError::new(
-        ErrorCause::UnknownFormat,
-        name,
-        what,
-        format!("convert it to a supported format ({}), or name the format with --format", supported()),
-    )
-}
-
-fn ambiguous(name: &str, candidates: &[&Row]) -> TraceError {
-    let list: Vec<String> = candidates.iter().map(|row| format!("{} ({})", row.name, row.layout)).collect();
-    let options: Vec<String> = candidates.iter().map(|row| format!("--format {}", row.name)).collect();
-    TraceError::new(
-        ErrorCause::AmbiguousFormat,
-        name,
-        format!("these formats cannot be told apart by their looks: {}", list.join("; ")),
-        format!("say which one it is with {}", options.join(" or ")),
-    )
-}

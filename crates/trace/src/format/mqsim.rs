@@ -3,8 +3,9 @@
 //! device is a volume. A sixth column, in converted FIU traces, holds digests as `fiu` lines do.
 
 use super::Row;
+use crate::options::Units;
 use crate::request::Op;
-use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, digests};
+use crate::text::{Bad, Collector, DigestReader, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
 pub(crate) const ROW: Row = Row::text::<MqSim>(
     "mqsim",
@@ -16,27 +17,31 @@ const TIME: Field = Field { name: "time", expected: "a whole number of nanosecon
 const OPERATION: Field = Field { name: "operation", expected: "1 (read) or 0 (write)" };
 
 #[derive(Default)]
-struct MqSim;
+struct MqSim {
+    digests: DigestReader,
+}
 
 impl LineParser for MqSim {
+    const UNITS: Units = Units::new(1, SECTOR_BYTES, SECTOR_BYTES);
+
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<false>::new(line);
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
         let device = fields.small(Field::DEVICE)?;
-        let offset_bytes = fields.offset(Field::ADDRESS, SECTOR_BYTES)?;
-        let length_bytes = fields.length(Field::SECTORS, SECTOR_BYTES)?;
+        let offset_bytes = fields.offset(Field::ADDRESS, sink.units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SECTORS, sink.units.length_bytes)?;
         let op = fields.meaning(OPERATION, |word| match word {
             b"0" => Some(Op::Write),
             b"1" => Some(Op::Read),
             _ => None,
         })?;
-        let digests = if fields.ended() { &[] } else { digests(&mut fields, length_bytes)? };
-        let time_ns = sink.time(time, 1, time_at)?;
+        let digests = if fields.ended() { &[] } else { self.digests.read(&mut fields, length_bytes)? };
+        let time_ns = sink.ticks(time, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
         if !digests.is_empty() {
-            add_contents(sink, digests, length_bytes);
+            self.digests.add(sink, digests, length_bytes);
         }
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }

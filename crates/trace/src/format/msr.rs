@@ -5,18 +5,15 @@
 //! repository's description of its traces.
 
 use super::Row;
-use crate::request::Op;
+use crate::options::Units;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
 
 pub(crate) const ROW: Row =
     Row::text::<Msr>("msr", &["msr-cambridge"], "filetime,host,disk,Read|Write,offset,size,response");
 
-const NS_PER_TICK: i64 = 100;
-
 const TIME: Field = Field { name: "time", expected: "a whole number of 100 ns ticks" };
 const HOST: Field = Field { name: "host", expected: "a name" };
 const DISK: Field = Field { name: "disk", expected: "a whole number" };
-const TYPE: Field = Field { name: "type", expected: "Read or Write" };
 const RESPONSE: Field = Field { name: "response time", expected: "a whole number of ticks" };
 
 #[derive(Default)]
@@ -25,9 +22,10 @@ struct Msr {
 }
 
 impl LineParser for Msr {
-    fn is_header(line: &[u8]) -> bool {
-        line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"timestamp"))
-    }
+    const UNITS: Units = Units::new(100, 1, 1);
+    const DISTINCT: bool = true;
+    const COMMAS: bool = true;
+    const HEADER: &'static str = "time,volume,volume,op,offset,length,other";
 
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
@@ -36,21 +34,18 @@ impl LineParser for Msr {
         let ticks = fields.ticks(TIME)?;
         let host = fields.word(HOST)?;
         let disk = fields.small(DISK)?;
-        let op = fields.meaning(TYPE, |word| match word {
-            _ if word.eq_ignore_ascii_case(b"write") => Some(Op::Write),
-            _ if word.eq_ignore_ascii_case(b"read") => Some(Op::Read),
-            _ => None,
-        })?;
-        let offset_bytes = fields.offset(Field::OFFSET, 1)?;
-        let length_bytes = fields.length(Field::SIZE, 1)?;
+        let operation = fields.operation("type", &sink.vocabulary)?;
+        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SIZE, sink.units.length_bytes)?;
         if !fields.ended() {
             fields.number(RESPONSE, u64::MAX, "beyond 2^64")?;
             fields.end()?;
         }
-        let time_ns = sink.time(ticks, NS_PER_TICK, time_at)?;
+        let time_ns = sink.ticks(ticks, time_at)?;
         let key = u64::from(self.host(host)) << 32 | u64::from(disk);
         let volume = sink.volume(key, |_| format!("{}.{disk}", host.escape_ascii()));
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+        sink.push_operation(operation, request)
     }
 }
 

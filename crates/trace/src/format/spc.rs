@@ -4,36 +4,34 @@
 //! Source: Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1, 2002.
 
 use super::Row;
-use crate::request::Op;
+use crate::options::Units;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
 pub(crate) const ROW: Row = Row::text::<Spc>("spc", &["umass"], "asu,lba_512,size_bytes,R|W,time_s");
 
-const NS_PER_SECOND: u64 = 1_000_000_000;
-
 const ASU: Field = Field { name: "ASU", expected: "a whole number" };
-const OPCODE: Field = Field { name: "opcode", expected: "R or W" };
 const TIME: Field = Field { name: "time", expected: "a decimal number of seconds" };
 
 #[derive(Default)]
 struct Spc;
 
 impl LineParser for Spc {
+    const UNITS: Units = Units::new(1_000_000_000, SECTOR_BYTES, 1);
+    const COMMAS: bool = true;
+    const HEADER: &'static str = "volume,offset,length,op,time";
+
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let asu = fields.small(ASU)?;
-        let offset_bytes = fields.offset(Field::ADDRESS, SECTOR_BYTES)?;
-        let length_bytes = fields.length(Field::SIZE, 1)?;
-        let op = fields.meaning(OPCODE, |word| match word {
-            b"W" | b"w" => Some(Op::Write),
-            b"R" | b"r" => Some(Op::Read),
-            _ => None,
-        })?;
+        let offset_bytes = fields.offset(Field::ADDRESS, sink.units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SIZE, sink.units.length_bytes)?;
+        let operation = fields.operation("opcode", &sink.vocabulary)?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
+        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(asu), |asu| asu.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+        sink.push_operation(operation, request)
     }
 }

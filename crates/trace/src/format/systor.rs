@@ -6,54 +6,48 @@
 //! characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
 
 use super::Row;
-use crate::request::Op;
+use crate::operations::Operation;
+use crate::options::Units;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
 
 pub(crate) const ROW: Row =
     Row::text::<Systor>("systor", &["systor17"], "time_s,response_s,R|W,lun,offset_bytes,size_bytes");
 
-const NS_PER_SECOND: u64 = 1_000_000_000;
-
 const TIME: Field = Field { name: "timestamp", expected: "a decimal number of seconds" };
 const RESPONSE: Field = Field { name: "response", expected: "a decimal number of seconds" };
-const TYPE: Field = Field { name: "type", expected: "R, W or nothing" };
 const LUN: Field = Field { name: "LUN", expected: "a whole number" };
 
 #[derive(Default)]
 struct Systor;
 
 impl LineParser for Systor {
-    fn is_header(line: &[u8]) -> bool {
-        line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"timestamp"))
-    }
+    const UNITS: Units = Units::new(1_000_000_000, 1, 1);
+    const COMMAS: bool = true;
+    const HEADER: &'static str = "time,other,op,volume,offset,length";
 
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
+        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
         if !fields.nothing() {
-            fields.decimal_time(RESPONSE, NS_PER_SECOND)?;
+            fields.decimal_time(RESPONSE, sink.units.time_ns)?;
         }
-        let op = if fields.nothing() {
-            None
-        } else {
-            fields.meaning(TYPE, |word| match word {
-                b"R" => Some(Some(Op::Read)),
-                b"W" => Some(Some(Op::Write)),
-                _ => None,
-            })?
+        let operation = match fields.nothing() {
+            true => Operation::default(),
+            false => fields.operation("type", &sink.vocabulary)?,
         };
         let lun = fields.small(LUN)?;
-        let offset_bytes = fields.offset(Field::OFFSET, 1)?;
-        let length_bytes = fields.length(Field::SIZE, 1)?;
+        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SIZE, sink.units.length_bytes)?;
         fields.end()?;
-        let Some(op) = op else {
+        if operation.op.is_none() {
             sink.pass_line();
             return Ok(());
-        };
+        }
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(lun), |lun| lun.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
+        sink.push_operation(operation, request)
     }
 }

@@ -5,6 +5,7 @@
 //! Cache Allocation Scheme in Cloud Block Storage Systems", ATC '20.
 
 use super::Row;
+use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
@@ -13,8 +14,6 @@ pub(crate) const ROW: Row = Row::text::<Tencent>(
     &["tencent-cbs", "cbs"],
     "time_s,offset_512,size_512,type,volume, type 1 = write",
 );
-
-const NS_PER_SECOND: i64 = 1_000_000_000;
 
 const TIME: Field = Field { name: "timestamp", expected: "a whole number of seconds" };
 const OFFSET: Field = Field { name: "offset", expected: "a number of 512-byte sectors" };
@@ -25,13 +24,18 @@ const VOLUME: Field = Field { name: "volume id", expected: "a whole number" };
 struct Tencent;
 
 impl LineParser for Tencent {
+    const UNITS: Units = Units::new(1_000_000_000, SECTOR_BYTES, SECTOR_BYTES);
+    const COMMAS: bool = true;
+    const VOLUMES_PERCENT: usize = 90;
+    const HEADER: &'static str = "time,offset,length,op,volume";
+
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
-        let offset_bytes = fields.offset(OFFSET, SECTOR_BYTES)?;
-        let length_bytes = fields.length(Field::SECTORS, SECTOR_BYTES)?;
+        let offset_bytes = fields.offset(OFFSET, sink.units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SECTORS, sink.units.length_bytes)?;
         let op = fields.meaning(TYPE, |word| match word {
             b"0" => Some(Op::Read),
             b"1" => Some(Op::Write),
@@ -39,7 +43,7 @@ impl LineParser for Tencent {
         })?;
         let volume = fields.small(VOLUME)?;
         fields.end()?;
-        let time_ns = sink.time(time, NS_PER_SECOND, time_at)?;
+        let time_ns = sink.ticks(time, time_at)?;
         let volume = sink.volume(u64::from(volume), |volume| volume.to_string());
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }

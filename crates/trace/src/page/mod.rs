@@ -111,6 +111,7 @@ impl PageTrace {
         let outline = Outline {
             name: trace.name.clone(),
             digest,
+            read_as: trace.read_as().text,
             page_bytes,
             requests: trace.len() as u64,
             page_ops: columns.page_ops() as u64,

@@ -51,6 +51,8 @@ pub struct Outline {
     pub name: String,
     /// [`Trace::digest`](crate::Trace::digest) of the trace.
     pub digest: String,
+    /// How the trace was read: format, units, volumes.
+    pub read_as: String,
     /// Page size in bytes.
     pub page_bytes: u32,
     /// Number of requests.

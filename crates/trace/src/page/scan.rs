@@ -178,6 +178,7 @@ impl First {
         let outline = Outline {
             name: name.to_owned(),
             digest: String::new(),
+            read_as: String::new(),
             page_bytes,
             requests: 0,
             page_ops: 0,
@@ -278,6 +279,7 @@ impl First {
             outline.quality = without_followed(&outline.quality);
         }
         outline.digest = stream.digest();
+        outline.read_as = stream.read_as().text;
         outline.lpn_address = lpn_address;
         outline.first_access = moved(&accesses.first(&before), &renumbered, FirstAccess::Never);
         outline.content_source = content_source;

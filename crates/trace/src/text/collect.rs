@@ -4,7 +4,8 @@ use crate::columns::Columns;
 use crate::digest::{Digests, digests_of_zeroes, fold};
 use crate::feed::Parts;
 use crate::flags;
-use crate::options::OpenOptions;
+use crate::operations::{Operation, Vocabulary};
+use crate::options::{OpenOptions, Units};
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op, Request};
 use crate::volumes::Volumes;
@@ -39,10 +40,12 @@ pub(crate) struct Collector {
     first_tick: Option<u64>,
     latest_ns: i64,
     window_ns: u64,
+    pub(crate) vocabulary: Vocabulary,
+    pub(crate) units: Units,
 }
 
 impl Collector {
-    pub(crate) fn new(options: &OpenOptions) -> Collector {
+    pub(crate) fn new(options: &OpenOptions, units: Units) -> Collector {
         Collector {
             columns: Columns::empty(),
             volumes: Volumes::default(),
@@ -52,6 +55,8 @@ impl Collector {
             first_tick: None,
             latest_ns: i64::MIN,
             window_ns: options.sort_window_ns,
+            vocabulary: options.op_words.clone(),
+            units: options.units(units),
         }
     }
 
@@ -67,6 +72,13 @@ impl Collector {
             let limit = "more than 146 years away from the first request";
             Bad::new(at, Complaint::Beyond(TIME, limit))
         })
+    }
+
+    /// A whole number of the format's units of time, as [`Collector::time`].
+    #[inline]
+    pub(crate) fn ticks(&mut self, ticks: u64, at: usize) -> Result<i64, Bad> {
+        // A unit is far below 2^63 ns.
+        self.time(ticks, self.units.time_ns as i64, at)
     }
 
     /// Index of a volume by its key, by which volumes are numbered in the end.
@@ -96,9 +108,50 @@ impl Collector {
         Ok(())
     }
 
+    /// Adds a trim of any length, in parts below 4 GiB. Their bounds lie on any page of up to 1 MiB, as its own do.
+    pub(crate) fn push_trim(&mut self, trim: &Parsed, length_bytes: u64) -> Result<(), Bad> {
+        const PART_BYTES: u32 = u32::MAX - (1 << 20) + 1;
+        let mut done = 0;
+        loop {
+            let length = u32::try_from(length_bytes - done).unwrap_or(PART_BYTES);
+            let offset_bytes = trim.offset_bytes.saturating_add(done);
+            self.push(&Parsed { offset_bytes, length_bytes: length, ..*trim })?;
+            done += u64::from(length);
+            if done == length_bytes {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Adds the requests of an operation; `request` makes the one of a kind.
+    #[inline]
+    pub(crate) fn push_operation(
+        &mut self,
+        operation: Operation,
+        request: impl Fn(Op) -> Parsed,
+    ) -> Result<(), Bad> {
+        let Operation { flush_first, op: Some(op), durable } = operation else {
+            self.pass_line();
+            return Ok(());
+        };
+        let parsed = request(op);
+        if flush_first || op == Op::Flush {
+            self.push(&Parsed::flush(parsed.time_ns, parsed.time_at, parsed.volume))?;
+            if op == Op::Flush || parsed.length_bytes == 0 {
+                return Ok(());
+            }
+        }
+        self.push(&parsed)?;
+        if durable && parsed.length_bytes > 0 {
+            self.flag_last(flags::DURABLE);
+        }
+        Ok(())
+    }
+
+    /// Sets bits of the last request.
     #[cold]
-    pub(crate) fn last_is_durable(&mut self) {
-        self.columns.add_to_last(flags::DURABLE);
+    pub(crate) fn flag_last(&mut self, bits: u8) {
+        self.columns.add_to_last(bits);
     }
 
     #[cold]
@@ -154,11 +207,6 @@ impl Collector {
         // 2^32 contents would be 64 GB of digests: the id then is "unknown".
         self.interner.ids(&self.waiting, |nth, id| ids[nth] = id.unwrap_or(NO_CONTENT));
         self.waiting.clear();
-    }
-
-    pub(crate) fn is_unused(&self) -> bool {
-        let quality = &self.quality;
-        self.first_tick.is_none() && quality.passed_lines == 0 && quality.empty_requests == 0
     }
 
     /// Bytes of the collected requests, and the largest growth at one time for `further` more lines.

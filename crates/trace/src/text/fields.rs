@@ -1,13 +1,15 @@
 //! The fields of a line: numbers, times, words, each with its place for error messages.
 
 use crate::error::{ErrorCause, Location, TraceError};
+use crate::operations::{self, Operation, Vocabulary};
 
 pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Highest offset accepted: a request of any length then ends below 2^63 bytes.
-const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
-const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
-const BEYOND_OFFSET: &str = "an offset beyond 2^63 bytes";
-const BEYOND_LENGTH: &str = "4 GiB or more";
+pub(crate) const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
+pub(crate) const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
+const TRIM_BYTES_MAX: u64 = (1 << 46) - 1;
+pub(crate) const BEYOND_OFFSET: &str = "an offset beyond 2^63 bytes";
+pub(crate) const BEYOND_LENGTH: &str = "4 GiB or more";
 
 /// A field as messages call it: "`name` 'text' is not `expected`".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +41,9 @@ pub(crate) enum Complaint {
     Negative(Field),
     Beyond(Field, &'static str),
     Surplus,
+    NoOperation(Field),
     TooEarly { behind_ns: u64, window_ns: u64 },
-    DigestLength { digits: usize, chunks: u64 },
+    DigestLength { digits: usize, pages: u64, width: usize },
 }
 
 /// A line that cannot be read: where on the line (bytes from 0), and why.
@@ -61,7 +64,11 @@ impl Bad {
     pub(crate) fn to_error(&self, name: &str, number: u64, line: &[u8]) -> TraceError {
         let quoted = quote(line, self.at);
         let mut cause = ErrorCause::Malformed;
-        let mut cure = "correct the line, or skip such lines with --on-bad-line skip".to_owned();
+        // The first line may be a header: skipping it would hide that the columns are others.
+        let mut cure = match number {
+            1 => "correct the line, or say with --columns which column holds what".to_owned(),
+            _ => "correct the line, or skip such lines with --on-bad-line skip".to_owned(),
+        };
         let what = match &self.complaint {
             Complaint::NotA(field) => format!("{} '{quoted}' is not {}", field.name, field.expected),
             Complaint::Missing(field) => {
@@ -74,6 +81,10 @@ impl Bad {
             Complaint::Surplus => {
                 format!("'{quoted}' is more than the format has fields for, the line should end here")
             }
+            Complaint::NoOperation(field) => {
+                cure = operations::cure(&quoted);
+                format!("{} '{quoted}' is not {}", field.name, field.expected)
+            }
             Complaint::TooEarly { behind_ns, window_ns } => {
                 cause = ErrorCause::Disorder;
                 cure = format!(
@@ -85,10 +96,10 @@ impl Bad {
                     *window_ns as f64 / 1e9
                 )
             }
-            Complaint::DigestLength { digits, chunks } => format!(
-                "the digest has {digits} hex digits, a request of {chunks} pages of 4 KB should have {} or {}",
-                chunks * 32,
-                chunks * 256
+            Complaint::DigestLength { digits, pages, width } => format!(
+                "the digest has {digits} hex digits, a request of {pages} pages of 4 KB should have {} or {}",
+                pages * *width as u64,
+                pages * 8 * *width as u64
             ),
         };
         TraceError {
@@ -109,6 +120,16 @@ fn quote(line: &[u8], at: usize) -> String {
         text.push_str("...");
     }
     text
+}
+
+#[inline]
+pub(crate) fn in_bytes(units: u64, unit: u64, most: u64) -> Option<u64> {
+    units.checked_mul(unit).filter(|&bytes| bytes <= most)
+}
+
+#[cold]
+fn beyond(at: usize, field: Field, limit: &'static str) -> Bad {
+    Bad::new(at, Complaint::Beyond(field, limit))
 }
 
 /// Walks over the fields of a line, which are separated by commas (`COMMA`) or by blanks.
@@ -220,14 +241,25 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
 
     #[inline]
     pub(crate) fn offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        let units = self.number(field, OFFSET_BYTES_MAX / unit, BEYOND_OFFSET)?;
-        Ok(units * unit)
+        let start = self.at;
+        let units = self.number(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
+        in_bytes(units, unit, OFFSET_BYTES_MAX).ok_or_else(|| beyond(start, field, BEYOND_OFFSET))
     }
 
     #[inline]
     pub(crate) fn length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
-        let units = self.number(field, LENGTH_BYTES_MAX / unit, BEYOND_LENGTH)?;
-        Ok((units * unit) as u32)
+        let start = self.at;
+        let units = self.number(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)?;
+        let bytes = in_bytes(units, unit, LENGTH_BYTES_MAX);
+        bytes.map(|bytes| bytes as u32).ok_or_else(|| beyond(start, field, BEYOND_LENGTH))
+    }
+
+    /// The length of a trim, which may be that of a whole device; [`Collector::push_trim`] cuts it.
+    #[inline]
+    pub(crate) fn trim_length(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
+        let start = self.at;
+        let units = self.number(field, TRIM_BYTES_MAX, "64 TiB or more")?;
+        in_bytes(units, unit, TRIM_BYTES_MAX).ok_or_else(|| beyond(start, field, "64 TiB or more"))
     }
 
     /// A decimal number of units of `ns_per_unit` (a power of ten), in nanoseconds; digits below them are cut off.
@@ -276,13 +308,17 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     }
 
     #[inline]
-    pub(crate) fn hex_offset(&mut self, field: Field) -> Result<u64, Bad> {
-        self.hex(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)
+    pub(crate) fn hex_offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
+        let start = self.at;
+        let units = self.hex(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
+        in_bytes(units, unit, OFFSET_BYTES_MAX).ok_or_else(|| beyond(start, field, BEYOND_OFFSET))
     }
 
     #[inline]
-    pub(crate) fn hex_length(&mut self, field: Field) -> Result<u32, Bad> {
-        Ok(self.hex(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)? as u32)
+    pub(crate) fn hex_length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
+        let start = self.at;
+        let bytes = in_bytes(self.hex(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)?, unit, LENGTH_BYTES_MAX);
+        bytes.map(|bytes| bytes as u32).ok_or_else(|| beyond(start, field, BEYOND_LENGTH))
     }
 
     /// Whether a field between commas is empty; steps over it then.
@@ -315,6 +351,13 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     pub(crate) fn meaning<T>(&mut self, field: Field, of: impl Fn(&[u8]) -> Option<T>) -> Result<T, Bad> {
         let start = self.at;
         of(self.word(field)?).ok_or_else(|| Bad::new(start, Complaint::NotA(field)))
+    }
+
+    #[inline]
+    pub(crate) fn operation(&mut self, name: &'static str, of: &Vocabulary) -> Result<Operation, Bad> {
+        let (start, field) = (self.at, Field::new(name, operations::KNOWN));
+        let word = self.word(field)?;
+        of.operation(word).ok_or_else(|| Bad::new(start, Complaint::NoOperation(field)))
     }
 
     #[inline]

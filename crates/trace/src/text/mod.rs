@@ -2,19 +2,24 @@
 
 mod collect;
 mod digits;
+pub(crate) mod exact;
 mod fields;
 mod intern;
 
 pub(crate) use collect::{Collector, Parsed};
-pub(crate) use digits::{add_contents, digests};
-pub(crate) use fields::{Bad, Complaint, Field, Fields, SECTOR_BYTES};
+pub(crate) use digits::DigestReader;
+pub(crate) use fields::{
+    BEYOND_LENGTH, BEYOND_OFFSET, Bad, Complaint, Field, Fields, LENGTH_BYTES_MAX, OFFSET_BYTES_MAX,
+    SECTOR_BYTES, in_bytes,
+};
 
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
 use crate::feed::{Feed, Parts};
 use crate::input::{self, Blocks};
+use crate::layout;
 use crate::memory;
-use crate::options::{OnBadLine, OpenOptions};
+use crate::options::{OnBadLine, OpenOptions, Units};
 use crate::progress::Progress;
 use crate::quality::BAD_LINES_LISTED;
 use crate::volumes::Volumes;
@@ -24,24 +29,123 @@ pub(crate) trait LineParser: Default + Send + 'static {
     /// The cure if lines were skipped and none was a request.
     const NO_REQUESTS: &'static str = "";
 
+    /// The lines that are no requests, in words, if there is nothing else.
+    fn other_lines(&self) -> String {
+        String::new()
+    }
+
     fn configure(&mut self, _options: &OpenOptions) {}
 
-    /// Whether the first line that is neither blank nor a comment is a header, to be passed over.
-    fn is_header(_line: &[u8]) -> bool {
-        false
+    /// The usual units of its numbers.
+    const UNITS: Units;
+
+    /// Whether commas part its fields, which may be quoted then.
+    const COMMAS: bool = false;
+
+    /// What the columns of a header hold, if there may be one: names of parts, and `other`.
+    const HEADER: &'static str = "";
+
+    /// Whether lengths need not be multiples of 512, because requests go to files.
+    const ANY_LENGTH: bool = false;
+
+    /// Most volumes, of 100 requests.
+    const VOLUMES_PERCENT: usize = 10;
+
+    /// Whether its lines are like no other's, so that a rate of requests says nothing about the format.
+    const DISTINCT: bool = false;
+
+    /// Choices made, in words, once all lines are read.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether a line is a header, which is passed over wherever it stands: files are made of several.
+    fn is_header(&self, line: &[u8]) -> bool {
+        !Self::HEADER.is_empty() && layout::names(line, Self::HEADER)
     }
 
     /// Reads one line, which is not blank and comes without its end.
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad>;
 }
 
-pub(crate) fn lines_that_fit<P: LineParser>(lines: &[&[u8]]) -> usize {
-    // Disorder says nothing about the layout.
-    let options = OpenOptions { sort_window_ns: u64::MAX, ..OpenOptions::default() };
-    let mut parser = P::default();
-    parser.configure(&options);
-    let mut sink = Collector::new(&options);
-    lines.iter().filter(|line| parser.line(line, &mut sink).is_ok()).count()
+/// What a parser makes of the first lines of a text.
+pub(crate) struct Trial {
+    /// Lines that are no headers, and those of them that it reads.
+    pub(crate) lines: usize,
+    pub(crate) read: usize,
+    /// Whether the first line is its header.
+    pub(crate) has_header: bool,
+    pub(crate) columns: Columns,
+    pub(crate) volumes: usize,
+    pub(crate) any_length: bool,
+    pub(crate) volumes_percent: usize,
+    pub(crate) distinct: bool,
+}
+
+impl Trial {
+    pub(crate) fn of<P: LineParser>(
+        mut parser: P,
+        lines: &[&[u8]],
+        options: &OpenOptions,
+        units: Units,
+    ) -> Trial {
+        // Disorder says nothing about the layout.
+        let options = OpenOptions { sort_window_ns: u64::MAX, ..options.clone() };
+        parser.configure(&options);
+        let mut sink = Collector::new(&options, units);
+        let has_header = lines.first().is_some_and(|line| parser.is_header(line));
+        let (mut read, mut all) = (0, 0);
+        for line in lines {
+            if parser.is_header(line) {
+                continue;
+            }
+            all += 1;
+            read += usize::from(
+                (!P::COMMAS || line.contains(&b',')) && parse(&mut parser, line, &mut sink).is_ok(),
+            );
+        }
+        let volumes = sink.volumes().len() as usize;
+        Trial {
+            lines: all,
+            read,
+            has_header,
+            columns: sink.take(true),
+            volumes,
+            any_length: P::ANY_LENGTH,
+            volumes_percent: P::VOLUMES_PERCENT,
+            distinct: P::DISTINCT,
+        }
+    }
+
+    pub(crate) fn usual<P: LineParser>(lines: &[&[u8]], options: &OpenOptions) -> Trial {
+        Trial::of(P::default(), lines, options, P::UNITS)
+    }
+
+    pub(crate) fn duration_ns(&self) -> i64 {
+        let times = &self.columns.time_ns;
+        times.iter().max().zip(times.iter().min()).map_or(0, |(last, first)| last - first)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.columns.length_bytes.iter().map(|&length| u64::from(length)).sum()
+    }
+}
+
+/// Reads a line, whose fields may be in quotes where commas part them.
+#[inline]
+fn parse<P: LineParser>(parser: &mut P, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    match parser.line(line, sink) {
+        Err(_) if P::COMMAS && unquoted(parser, line, sink) => Ok(()),
+        done => done,
+    }
+}
+
+#[cold]
+fn unquoted<P: LineParser>(parser: &mut P, line: &[u8], sink: &mut Collector) -> bool {
+    line.contains(&b'"') && {
+        let fields = layout::Delimiter::Byte(b',').fields(line);
+        parser.line(&fields.join(&b','), sink).is_ok()
+    }
 }
 
 /// No line of a request is shorter than this many bytes.
@@ -53,7 +157,7 @@ pub(crate) struct Text<P> {
     parser: P,
     sink: Collector,
     skip: bool,
-    /// Whether a line that says something has been met that could not be read, a header among them.
+    /// Whether a header has come: further ones are counted.
     begun: bool,
     any: bool,
 }
@@ -66,7 +170,18 @@ impl<P: LineParser> Text<P> {
         options: &OpenOptions,
         lines_before: u64,
     ) -> Box<dyn Feed> {
-        let (mut parser, mut sink) = (P::default(), Collector::new(options));
+        Text::with(P::default(), P::UNITS, blocks, first, options, lines_before)
+    }
+
+    pub(crate) fn with(
+        mut parser: P,
+        units: Units,
+        blocks: Blocks,
+        first: Vec<u8>,
+        options: &OpenOptions,
+        lines_before: u64,
+    ) -> Box<dyn Feed> {
+        let mut sink = Collector::new(options, units);
         parser.configure(options);
         sink.quality.lines = lines_before;
         let skip = options.on_bad_line == OnBadLine::Skip;
@@ -82,7 +197,11 @@ impl<P: LineParser> Text<P> {
             return TraceError::new(ErrorCause::Empty, name, what, cure);
         }
         if quality.passed_lines > 0 {
-            let what = format!("there is no request in it, {} lines say other things", quality.passed_lines);
+            let passed = quality.passed_lines;
+            let what = format!(
+                "there is no request in it, {passed} lines say other things{}",
+                self.parser.other_lines()
+            );
             return TraceError::new(ErrorCause::Empty, name, what, P::NO_REQUESTS);
         }
         input::empty(name)
@@ -98,7 +217,7 @@ impl<P: LineParser> Text<P> {
             rest = behind;
             self.sink.quality.lines += 1;
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if let Err(bad) = self.parser.line(line, &mut self.sink) {
+            if let Err(bad) = parse(&mut self.parser, line, &mut self.sink) {
                 self.bad_line(line, &bad)?;
             }
         }
@@ -111,9 +230,8 @@ impl<P: LineParser> Text<P> {
         if is_blank(line) {
             return Ok(());
         }
-        // A header is the first line that says anything.
-        let first = !std::mem::replace(&mut self.begun, true) && self.sink.is_unused();
-        if first && P::is_header(line) {
+        if self.parser.is_header(line) {
+            self.sink.quality.passed_lines += u64::from(std::mem::replace(&mut self.begun, true));
             return Ok(());
         }
         let error = bad.to_error(&self.blocks.name, number, line);
@@ -143,6 +261,9 @@ impl<P: LineParser> Feed for Text<P> {
             self.block = self.blocks.next(block)?;
         }
         let at_end = self.ended();
+        if at_end {
+            self.sink.quality.notes = [std::mem::take(&mut self.blocks.notes), self.parser.notes()].concat();
+        }
         let columns = self.sink.take(at_end);
         self.any |= columns.len() > 0;
         if at_end && !self.any {

@@ -194,14 +194,14 @@ fio version 2 iolog
 ";
 
 #[test]
-fn fio_2_counts_waits() {
+fn fio_2_waits_until_a_time() {
     let trace = open(FIO);
     assert_eq!(trace.format.name(), "fio");
     let expected = [
         (0, Op::Write, 4096, 8192),
-        (150_000, Op::Trim, 0, 4096),
-        (150_000, Op::Flush, 0, 0),
-        (150_000, Op::Read, 512, 512),
+        (150_000_000, Op::Trim, 0, 4096),
+        (150_000_000, Op::Flush, 0, 0),
+        (150_000_000, Op::Read, 512, 512),
     ];
     assert_eq!(asked(&trace), expected);
     assert_eq!(trace.volume_names, ["/a", "/b"]);
@@ -233,7 +233,12 @@ fn bad_lines_of_clouds_are_named() {
         asked(&open(alibaba)),
         [(0, Op::Read, 126_703_644_672, 4096), (1_000_000, Op::Write, 8_126_464, 512)]
     );
-    refused("alibaba", &alibaba.replace(",W,", ",w,"), "2:3", &["opcode 'w' is not R or W"]);
+    refused(
+        "alibaba",
+        &alibaba.replace(",W,", ",is,"),
+        "2:3",
+        &["opcode 'is' is not read, write", "--op-words"],
+    );
     refused("alibaba", &(alibaba.trim().to_owned() + ",5"), "2:34", &["more than the format"]);
 
     let tencent = "1538323200,12910952,128,0,1063\n1538323199,6265496,8,1,1074\n";
@@ -252,7 +257,7 @@ fn bad_lines_of_clouds_are_named() {
     let trace = open(systor);
     assert_eq!(asked(&trace), [(0, Op::Read, 899_056_122_368, 131_072)]);
     assert_eq!(trace.quality.passed_lines, 1);
-    refused("systor", &systor.replace(",R,", ",X,"), "1:31", &["type 'X' is not R, W or nothing"]);
+    refused("systor", &systor.replace(",R,", ",X,"), "1:31", &["type 'X' is not read, write"]);
     refused("systor", &systor.replace(",,,0,", ",,,,"), "2:24", &["LUN"]);
 
     let cloudphysics = "1,5633898,2a,512,42932745\n1,5633899,42,24,0\n2,5633900,8,1024,7\n";

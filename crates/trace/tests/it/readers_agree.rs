@@ -33,6 +33,7 @@ const fn in_units(unit_ns: u64, file: &'static str, format: &'static str) -> Sam
 }
 
 const MICROSECOND: u64 = 1000;
+const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
 const FILES: [Sample; 17] = [
@@ -48,7 +49,7 @@ const FILES: [Sample; 17] = [
     with_flushes(sample("sample.blkparse.zst", "blkparse")),
     sample("sample.systor.csv.gz", "systor"),
     with_flushes(in_units(MICROSECOND, "sample.etw.csv.xz", "etw")),
-    with_flushes(in_units(MICROSECOND, "sample-2.fio.gz", "fio")),
+    with_flushes(in_units(MILLISECOND, "sample-2.fio.gz", "fio")),
     with_flushes(in_units(MICROSECOND, "sample-3.fio.bz2", "fio")),
     in_units(MICROSECOND, "sample.alibaba.csv.zst", "alibaba"),
     in_units(SECOND, "sample.tencent.csv.xz", "tencent"),

@@ -165,6 +165,8 @@ struct TraceOfRun {
     name: String,
     /// Hash of the trace, the same for every format and compression.
     digest: String,
+    /// How its file was read: format, units, volumes, assumptions.
+    read_as: String,
     /// Requests.
     requests: u64,
     /// Page operations.
@@ -187,6 +189,7 @@ impl TraceOfRun {
         TraceOfRun {
             name: trace.name.clone(),
             digest: trace.digest.clone(),
+            read_as: trace.read_as.clone(),
             requests: trace.requests,
             page_ops: trace.page_ops,
             footprint_pages: u64::from(trace.footprint_pages()),

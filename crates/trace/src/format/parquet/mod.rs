@@ -19,11 +19,13 @@ pub(crate) use streamed::write_streamed;
 pub use write::write_parquet;
 
 use super::{Reader, Row};
+use crate::options::Units;
 
 pub(crate) const ROW: Row = Row {
     name: "parquet",
     aliases: &["pq"],
     layout: "time_ns, volume, op, offset_bytes, length_bytes, content",
+    units: Units::BASE,
     yields_to: None,
     reader: Reader::Parquet,
 };

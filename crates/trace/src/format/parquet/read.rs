@@ -41,7 +41,7 @@ pub(crate) fn open(
     let name = input.name.clone();
     let bytes = input.total;
     let plan = match source {
-        Source::File(path) if !input.is_compressed() => {
+        Source::File(path) if !input.is_packed() => {
             let place = File::open(path)
                 .and_then(ParquetSource::file)
                 .map_err(|error| TraceError::io(&name, &error))?;

@@ -1,0 +1,267 @@
+//! Packings and binary records: each gives the trace that was packed, or its name and the way to it.
+
+use std::fs;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashtwin_trace::{BlkparseAction, ErrorCause, OpenOptions, Progress, Source, Trace, TraceError};
+
+use crate::common::{Folder, Random};
+use crate::readers_agree::compress;
+
+fn open(bytes: &[u8]) -> Result<Trace, TraceError> {
+    Trace::open(&Source::Bytes("t".to_owned(), bytes.into()), &OpenOptions::default(), &())
+}
+
+/// Requests as MSR wrote them, more than are read at a time.
+fn msr(requests: u64) -> String {
+    let line = |number: u64| {
+        format!(
+            "{},vol,{},Write,{},4096,77\n",
+            128_166_400_000_000_000 + number * 5_000,
+            number % 2,
+            number * 4096
+        )
+    };
+    (0..requests).map(line).collect()
+}
+
+fn lz4(text: &[u8]) -> Vec<u8> {
+    let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn utf16(text: &str, unit: fn(u16) -> [u8; 2], mark: &str) -> Vec<u8> {
+    (mark.to_owned() + text).encode_utf16().flat_map(unit).collect()
+}
+
+#[test]
+fn every_packing_of_one_file_is_that_file() {
+    let text = msr(60_000);
+    let (whole, half) = (text.as_bytes(), text.len() / 2);
+    let expected = open(whole).unwrap().digest();
+    for (name, packed) in [
+        ("gz", compress("gz", whole).unwrap()),
+        ("lz4", lz4(whole)),
+        ("two frames", [lz4(&whole[..half]), lz4(&whole[half..])].concat()),
+        ("UTF-8 with a mark", [b"\xef\xbb\xbf", whole].concat()),
+        ("UTF-16", utf16(&text, u16::to_le_bytes, "\u{feff}")),
+        ("UTF-16, big", utf16(&text, u16::to_be_bytes, "\u{feff}")),
+        ("UTF-16 without a mark", utf16(&text, u16::to_le_bytes, "")),
+        ("UTF-16, big, without a mark", utf16(&text, u16::to_be_bytes, "")),
+    ] {
+        let trace = open(&packed).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((trace.digest(), trace.quality.lines), (expected.clone(), 60_000), "{name}");
+    }
+}
+
+#[test]
+fn other_things_are_called_by_name() {
+    let record = |object: u64, next: i64| {
+        [&5u32.to_le_bytes()[..], &object.to_le_bytes(), &512u32.to_le_bytes(), &next.to_le_bytes()].concat()
+    };
+    let oracle = [record(8, 2), record(16, -1), record(8, i64::MAX), record(24, -1)].concat();
+    for (bytes, name, next) in [
+        (&b"SQLite format 3\0"[..], "an SQLite database", "sqlite3 -header -csv t"),
+        (b"\xf0\xde\xbc\x9a\x78\x56\x34\x12\0\0", "libCacheSim", "--columns"),
+        (b"ARROW1\0\0", "Arrow", "from_frame"),
+        (b"ORC\x0a\x00", "ORC", "from_frame"),
+        (b" <!DOCTYPE HTML><title>Sign in</title>", "HTML", "download the file itself"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n",
+            "LFS",
+            "git lfs pull --include t",
+        ),
+        (b"[{\"time\": 1}]", "JSON", "from_frame"),
+        (b"{\n \"jobs\": []}", "JSON", "from_frame"),
+        (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "pcap", "CSV"),
+        (b"7z\xbc\xaf\x27\x1c\0\x04", "7z", "7z x t"),
+        (b"PK\x03\x04\x14\0", "a zip archive", "unzip -p t"),
+        (&[&[b'a'; 257][..], b"ustar\0", &[0; 249]].concat(), "a tar archive", "tar -xOf t"),
+        (&oracle, "oracleGeneral", "numpy.fromfile('t'"),
+        (
+            &[[1, 0, 0, 0, 0, 16, 0, 0, 1, 0, 0, 0, 0x2a, 0, 9, 1], [0; 16]].concat().repeat(4),
+            "vSCSI",
+            "tracePrint t",
+        ),
+        (&[[0x2a, 0, 9, 2, 1, 0, 0, 0, 0, 16, 0, 0, 1, 0, 0, 0], [0; 16]].concat(), "binary data", ""),
+    ] {
+        let error = open(bytes).unwrap_err();
+        assert!(error.what.contains(name) && error.cure.contains(next), "{error}");
+    }
+    // Text that begins alike is text.
+    assert!(open(b"ORC1,5,3\n").unwrap_err().what.contains("no supported format"));
+}
+
+/// An event: time, sector, bytes, action of the kernel, its letters in blkparse, bytes behind it.
+struct Event {
+    time_ns: u64,
+    sector: u64,
+    bytes: u32,
+    action: u64,
+    letters: &'static str,
+    payload: u16,
+}
+
+const DEVICE: u32 = 8 << 20 | 16;
+
+/// Events of all kinds with times that rise; `wide` ones are only in version 8.
+fn events(count: u64, wide: bool) -> Vec<Event> {
+    let kinds: [(u64, &str, u16); 13] = [
+        (0x0002_0007, "D W", 0),
+        (0x0001_0007, "D R", 0),
+        (0x8002_0007, "D WF", 0),
+        (0x8006_0007, "D FWF", 0),
+        (0x2002_0007, "D D", 0),
+        (0x0004_0007, "D FN", 0),
+        (0x0002_0001, "Q W", 0),
+        (0x0001_0008, "C R", 0),
+        (0x0002_0106, "R W", 8),
+        (0x0400_0000, "", 5),
+        (0x0400_0002, "", 0),
+        (0x0200_0007, "D N", 16),
+        (0x1_0000_0007, "D ZA", 0),
+    ];
+    let mut random = Random::new(3);
+    let kinds = if wide { &kinds[..] } else { &kinds[..12] };
+    (0..count)
+        .map(|number| {
+            let (action, letters, payload) = kinds[random.below(kinds.len() as u64) as usize];
+            let bytes = if letters.ends_with('N') { 0 } else { 512 << random.below(8) };
+            Event {
+                time_ns: 7_000_000_000 + number * 1_500,
+                sector: random.below(1 << 30),
+                bytes,
+                action,
+                letters,
+                payload,
+            }
+        })
+        .collect()
+}
+
+fn raw(event: &Event, sequence: u32, wide: bool, big: bool) -> Vec<u8> {
+    let order = |bytes: &[u8]| -> Vec<u8> {
+        if big { bytes.iter().rev().copied().collect() } else { bytes.to_vec() }
+    };
+    let word = |value: u32| order(&value.to_le_bytes());
+    let long = |value: u64| order(&value.to_le_bytes());
+    let start = [
+        word(0x6561_7400 | if wide { 8 } else { 7 }),
+        word(sequence),
+        long(event.time_ns),
+        long(event.sector),
+    ];
+    let (action, pid) = (event.action, word(700));
+    let middle = if wide { [pid, long(action)] } else { [word(action as u32), pid] };
+    let end = [word(DEVICE), word(1), order(&[0, 0]), order(&event.payload.to_le_bytes())];
+    let padding = vec![0; if wide { 12 } else { 0 }];
+    let all = [start.concat(), word(event.bytes), middle.concat(), end.concat(), padding].concat();
+    [all, vec![0xee; event.payload.into()]].concat()
+}
+
+fn line(event: &Event, sequence: usize) -> String {
+    let (seconds, part) = (event.time_ns / 1_000_000_000, event.time_ns % 1_000_000_000);
+    let extent = match event.bytes {
+        0 => String::new(),
+        bytes => format!("{} + {} ", event.sector, bytes / 512),
+    };
+    format!("  8,16 1 {sequence} {seconds}.{part:09} 700 {} {extent}[x]\n", event.letters)
+}
+
+#[test]
+fn raw_blktrace_is_what_blkparse_prints_of_all_processors() {
+    for (wide, big) in [(false, false), (false, true), (true, false), (true, true)] {
+        let events = events(20_000, wide);
+        let printed = events.iter().enumerate().filter(|(_, event)| !event.letters.is_empty());
+        let text: String = printed.map(|(number, event)| line(event, number)).collect();
+        let folder = Folder::new();
+        let mut files = vec![Vec::new(); 3];
+        let mut random = Random::new(11);
+        for (event, number) in events.iter().zip(0..) {
+            files[random.below(3) as usize].extend(raw(event, number, wide, big));
+        }
+        files.push(Vec::new());
+        for (file, number) in files.iter().zip(0..) {
+            fs::write(folder.file(&format!("sdb.blktrace.{number}")), file).unwrap();
+            fs::write(folder.file(&format!("sdc.blktrace.{number}.gz")), compress("gz", file).unwrap())
+                .unwrap();
+        }
+        let all: Vec<u8> =
+            events.iter().zip(0..).flat_map(|(event, number)| raw(event, number, wide, big)).collect();
+        fs::write(folder.file("piped.bin"), all).unwrap();
+        for action in [BlkparseAction::Issued, BlkparseAction::Queued, BlkparseAction::Completed] {
+            let options = OpenOptions { blkparse_action: action, ..OpenOptions::default() };
+            let open = |source: Source| Trace::open(&source, &options, &()).unwrap();
+            let expected = open(Source::Bytes("text".to_owned(), text.as_bytes().into()));
+            for (name, notes) in
+                [("sdb.blktrace.0", 1), ("sdb.blktrace.3", 1), ("sdc.blktrace.2.gz", 1), ("piped.bin", 0)]
+            {
+                let trace = open(Source::File(folder.file(name)));
+                assert_eq!(trace.digest(), expected.digest(), "{name} {wide} {big}");
+                assert_eq!((trace.quality.lines, trace.quality.notes.len()), (expected.quality.lines, notes));
+                assert_eq!(
+                    (trace.volume_names, trace.format),
+                    (expected.volume_names.clone(), expected.format)
+                );
+            }
+            assert_eq!(open(Source::File(folder.file("sdb.blktrace.1"))).name, "sdb");
+        }
+    }
+}
+
+#[test]
+fn damaged_raw_blktrace_is_refused_at_its_byte() {
+    let events = events(30, false);
+    let all: Vec<u8> =
+        events.iter().zip(0..).flat_map(|(event, number)| raw(event, number, false, false)).collect();
+    let error = open(&all[..all.len() - 1]).unwrap_err();
+    assert!(error.what.contains("is unfinished") && error.cure.contains("truncate -s "), "{error}");
+    let mut other = all.clone();
+    other[0] = 6;
+    assert!(open(&other).unwrap_err().to_string().contains("version 6, not of 7 or 8"));
+    let (first, events) = (raw(&events[0], 0, false, false).len(), all.len());
+    other = all;
+    other[first + 1] = 0xff;
+    assert!(events > first && open(&other).unwrap_err().what.contains(&format!("at byte {first} is none")));
+}
+
+/// Changes the file at the first look.
+struct Changing<F: Fn() + Sync>(F, AtomicBool);
+
+impl<F: Fn() + Sync> Progress for Changing<F> {
+    fn update(&self, _done: u64, _total: u64) {
+        if !self.1.swap(true, Ordering::Relaxed) {
+            (self.0)();
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_told() {
+    let folder = Folder::new();
+    let path = folder.file("a.csv");
+    let text = msr(120_000);
+    let change = |how: &(dyn Fn(&mut fs::File) + Sync)| {
+        fs::write(&path, &text).unwrap();
+        let then = std::time::SystemTime::UNIX_EPOCH;
+        fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+        let change = Changing(
+            || how(&mut fs::File::options().append(true).open(&path).unwrap()),
+            AtomicBool::new(false),
+        );
+        Trace::open(&Source::File(path.clone()), &OpenOptions::default(), &change)
+    };
+    assert_eq!(change(&|_| ()).unwrap().quality.notes, [""; 0]);
+    let grown = change(&|file| file.write_all(text[..text.find('\n').unwrap() + 1].as_bytes()).unwrap());
+    // The added line is the first again.
+    assert_eq!(grown.unwrap_err().cause, ErrorCause::Disorder);
+    let grown = change(&|file| file.write_all(b"\n").unwrap()).unwrap();
+    assert!(grown.quality.notes[0].contains("grew from"), "{:?}", grown.quality.notes);
+    let cut = text.find("\n1281664000500").unwrap() as u64 + 1;
+    let shrunk = change(&|file| file.set_len(cut).unwrap()).unwrap_err();
+    assert!(shrunk.what.contains("shrank from"), "{shrunk}");
+    let written = change(&|file| file.set_modified(std::time::SystemTime::now()).unwrap()).unwrap_err();
+    assert!(written.what.contains("was written to"), "{written}");
+}

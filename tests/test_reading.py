@@ -1,0 +1,129 @@
+"""Columns of one's own, units and what was read, on the command line and in Python."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import flashtwin as ft
+from flashtwin import _core
+from flashtwin.errors import ArgumentError
+from flashtwin.traces.reading import Reading, Source
+
+from .conftest import Cli
+
+LINES = "When;Kind;LBA;Count;Disk\n1712345678.000000100;True;8;8;db\n1712345678.000000300;False;0;8;log\n"
+ROWS = [(0, 1, 4096, 4096), (200, 0, 0, 4096)]
+COLUMNS = "time=When:s,op=Kind,offset=LBA:512,length=Count:512,volume=Disk"
+WORDS = "true=write,false=read"
+TOML = """
+time_unit = "s"
+offset_unit = 512
+length_unit = 512
+[columns]
+time = "When"
+op = 2
+offset = "LBA"
+length = "Count"
+volume = "Disk"
+[op_words]
+true = "write"
+false = "read"
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "mine.log").write_text(LINES)
+    (tmp_path / "mine.toml").write_text(TOML)
+    return tmp_path / "mine.log"
+
+
+def rows(trace: ft.Trace) -> list[tuple[int, ...]]:
+    names = ("time_ns", "op", "offset_bytes", "length_bytes")
+    return [tuple(row[name] for name in names) for row in trace.to_arrow().to_pylist()]
+
+
+def test_every_way_to_name_columns_reads_the_same(path: Path, cli: Cli) -> None:
+    toml = str(path.with_suffix(".toml"))
+    columns = {"time": "When:s", "op": 2, "offset": "LBA:512", "length": "4:512", "volume": "Disk"}
+    words = {"true": "write", "false": "read"}
+    by_toml = Reading(columns=toml)
+    assert Source.from_json(
+        {"path": str(path), "reading": json.loads(json.dumps(vars(by_toml))), "stream": False}
+    ).open()
+    units = {"time_unit": "s", "offset_unit": 512, "length_unit": 512}
+    names = {"time": "When", "op": "Kind", "offset": "LBA", "length": "Count", "volume": "Disk"}
+    traces = [
+        ft.open(path, columns=columns, op_words=words),
+        ft.open(path, columns=COLUMNS, op_words=WORDS),
+        ft.Trace.from_csv(path, names, op_words=words, **units),
+        by_toml.open(path),
+        ft.scan(path, columns=columns, op_words=words).open(),
+    ]
+    for trace in traces:
+        assert rows(trace) == ROWS
+        assert (trace.name, trace.format, trace.volumes) == ("mine", "columns", ["db", "log"])
+        assert trace.read_as == "columns, time s, offset and length in units of 512 bytes, 2 volumes"
+    for how in (("--columns", COLUMNS, "--op-words", WORDS), ("--columns", toml), by_toml.words):
+        found = json.loads(cli("trace", "info", path, *how, "--json", status=0).out)
+        assert found["digest"] == traces[0].digest
+        assert found["read_as"] == {
+            "text": traces[0].read_as, "format": "columns", "time_unit_ns": 10**9, "offset_unit_bytes": 512,
+            "length_unit_bytes": 512, "notes": [],
+        }  # fmt: skip
+
+
+def test_what_was_read_heads_each_run_and_stands_in_its_summary(path: Path, cli: Cli, tmp_path: Path) -> None:
+    how = ("--columns", COLUMNS, "--op-words", WORDS, "--system", "conventional")
+    said = "columns, time s, offset and length in units of 512 bytes"
+    done = cli("replay", path, *how, "--out", "run", status=0)
+    assert done.err.splitlines()[0] == f"read as: {said}, 2 volumes"
+    summary = next((tmp_path / "run").rglob("summary.json"))
+    assert json.loads(summary.read_text())["trace"]["read_as"] == f"{said}, 2 volumes"
+    streamed = cli("replay", path, *how, "--stream", status=0)
+    assert streamed.err.splitlines()[0].startswith(f"read as: {said}")
+
+
+def test_a_headless_text_and_units_of_a_format(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "t.txt").write_text("100 R 0 4096\n250 FWFS 4096 4096\n")
+    by_number = ("--columns", "time=1,op=2,offset=3,length=4", "--no-header", "--time-unit", "us")
+    found = json.loads(cli("trace", "info", "t.txt", *by_number, "--json", status=0).out)
+    assert (found["flushes"], found["durable_writes"], found["duration_ns"]) == (1, 1, 150_000)
+    (tmp_path / "d.trace").write_text("17.25 0 0 8 0\n17.2531 0 8 9 1\n")
+    units = ("--time-unit", "s", "--format", "disksim")
+    assert json.loads(cli("trace", "info", "d.trace", *units, "--json", status=0).out)["duration_ns"] == 3_100_000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": "time"}, "'time' is not NAME=VALUE; write it like time=1,op=3"),
+        ({"delimiter": ";"}, "give columns as well"),
+        ({"offset_unit": 0}, "offset_unit is 0; give bytes, 1 or more"),
+    ],
+)
+def test_wrong_options_are_refused(path: Path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        ft.open(path, **options)
+
+
+def test_a_file_of_options_is_checked(path: Path) -> None:
+    for text, message in (
+        ("a = 1\n[columns]", "no option 'a'"),
+        ("header = true", r"no table \[columns\]"),
+        ("=", "TOML"),
+    ):
+        (path.parent / "wrong.toml").write_text(text)
+        with pytest.raises(ArgumentError, match=message):
+            Reading(columns=str(path.parent / "wrong.toml"))
+
+
+def test_words_of_operations_are_numbers_of_the_canonical_column() -> None:
+    words = ["R", "WS", "FWFS", "discard", "FN", "N", "3", "on"]
+    assert _core.operations(words, {"on": "WFS"}) == [
+        (0, False, False), (1, False, False), (1, True, True), (2, False, False), (3, False, False),
+        (None, False, False), (3, False, False), (1, False, True),
+    ]  # fmt: skip
+    with pytest.raises(ft.TraceError, match="'3', 'on' is no operation"):
+        _core.operations(words, numbers=False)
