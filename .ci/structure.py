@@ -24,7 +24,8 @@ FORBIDDEN_IN_FTL = ("std::time", "std::fs", "std::io", "std::thread", "Instant::
 REACH_CORE = {
     "", "causes.replaying", "characterization.measuring", "drives.history", "live.drives", "live.linux",
     "live.recording", "recipes.workloads", "replays.aged", "replays.presets", "replays.folders", "replays.running",
-    "results.folder", "results.keys", "traces.reading", "traces.scan", "traces.trace",
+    "results.folder", "results.keys", "traces.foreign", "traces.frames", "traces.reading", "traces.scan",
+    "traces.trace",
 }  # fmt: skip
 #: Modules that read and write nothing and know nothing of the core: they import one another at most.
 PURE = {
@@ -110,7 +111,7 @@ FILE = re.compile(r"\S*\w\.(json|parquet|csv|md|html)")
 SHOWN = {"OUTPUT.parquet", "schema.json", "verdicts.json"}
 #: Where tables are read and written. Requests from a frame become a trace's file.
 PARQUET = re.compile(r"^\s*(from pyarrow import .*\bparquet\b|import pyarrow\.parquet)", re.MULTILINE)
-TABLES_IN = {"results.documents", "results.folder", "results.frames", "traces.frames"}
+TABLES_IN = {"results.documents", "results.folder", "results.frames", "traces.foreign", "traces.frames"}
 
 
 def results(module: str, text: str, tree: ast.Module) -> Iterator[str]:

@@ -91,6 +91,7 @@ FITTING = (
     "fail",
     "s",
     "parquet",
+    "csv",
     "default",
     "mean",
     "address",

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from flashtwin.sweeps.sweeping import sweep
     from flashtwin.sweeps.swept import Sweep
     from flashtwin.traces.scan import Scan, scan
-    from flashtwin.traces.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
+    from flashtwin.traces.trace import Trace, merge, open  # noqa: A004 - `ft.open` is the name people expect
 
 #: The room that each public name is at home in; no name is that of a room, which it would hide.
 _ROOMS = {
@@ -82,7 +82,7 @@ _ROOMS = {
     "flashtwin.sweeps.sweeping": ("sweep",),
     "flashtwin.sweeps.swept": ("Sweep",),
     "flashtwin.traces.scan": ("Scan", "scan"),
-    "flashtwin.traces.trace": ("Trace", "open"),
+    "flashtwin.traces.trace": ("Trace", "merge", "open"),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 #: Names of earlier versions, with those that took their place.
@@ -131,6 +131,7 @@ __all__ = [
     "fit_drive",
     "imitate",
     "import_log",
+    "merge",
     "open",
     "options_schema",
     "recipe_schema",

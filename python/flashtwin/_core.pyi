@@ -118,6 +118,7 @@ def memory_in_whole(path: _Path, reading: _Reading) -> tuple[int, int | None]:
     can be had, where the system tells."""
 
 def requests_by_volume(path: _Path, progress: _Progress | None = None) -> list[tuple[str, int]]: ...
+def columns_option(names: Sequence[str]) -> str: ...
 def operations(
     words: Sequence[str], own: Mapping[str, str] = {}, numbers: bool = True
 ) -> list[tuple[int | None, bool, bool]]:

@@ -196,6 +196,12 @@ impl InfoWanted {
     }
 }
 
+/// The option `--columns` that would read a table with columns of these names.
+#[pyfunction]
+pub(crate) fn columns_option(names: Vec<String>) -> String {
+    flashtwin_trace::columns_option(&names)
+}
+
 /// What words stand for: number of the operation (none: no request), whether a flush comes first, whether it is durable.
 /// `own` words win; `numbers`: 0 to 3 are those of the canonical column.
 #[pyfunction]

@@ -277,11 +277,22 @@ pub(crate) fn header_of(line: &[u8]) -> Option<Vec<String>> {
 /// The option that would read a text: from its header, or by the looks of its first lines.
 pub(crate) fn proposal(lines: &[&[u8]]) -> String {
     let named = lines.first().and_then(|line| header_of(line));
-    let chosen = named.as_ref().map_or_else(|| by_looks(lines), |names| by_names(names));
+    match &named {
+        Some(names) => option(Some(names), by_names(names)),
+        None => option(None, by_looks(lines)),
+    }
+}
+
+/// The option that would read columns of these names.
+pub fn columns_option(names: &[String]) -> String {
+    option(Some(names), by_names(names))
+}
+
+fn option(named: Option<&[String]>, chosen: Chosen) -> String {
     let simple = |name: &&String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let parts = Part::ALL.into_iter().filter_map(|part| match chosen[part as usize] {
         Some((column, unit)) => {
-            let name = named.as_ref().map(|names| &names[column]).filter(simple);
+            let name = named.map(|names| &names[column]).filter(simple);
             let name = name.map_or_else(|| (column + 1).to_string(), String::clone);
             Some(format!("{}={name}{}", part.name(), unit.map_or(String::new(), |unit| format!(":{unit}"))))
         }

@@ -6,6 +6,7 @@
 
 mod columns;
 mod containers;
+mod content_names;
 mod digest;
 mod error;
 mod feed;
@@ -43,7 +44,7 @@ pub use format::parquet::{Recorded, Recording, recorded, recover_recording, writ
 pub use holes::Holes;
 pub use in_whole::memory_in_whole;
 pub use input::Source;
-pub use layout::Layout;
+pub use layout::{Layout, columns_option};
 pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes};
 pub use operations::{Operation, Vocabulary};
 pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions, Units, time_unit_ns};

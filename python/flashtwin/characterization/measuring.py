@@ -21,6 +21,7 @@ from flashtwin.results import folder, names, rows
 from flashtwin.results.documents import json_object, json_or_none
 from flashtwin.results.frames import ArrowTable, Table, Tabular, shown, table_of
 from flashtwin.settings import Setting, merged, texts
+from flashtwin.traces.foreign import readable
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
 from flashtwin.traces.trace import OnBadLine, Trace
@@ -278,7 +279,8 @@ def measure(
             chosen = source if volume is None else source.volume(volume)
             return _wrapped(chosen._native.characterize(options.json(), heard))
         how = replace(reading, volume=volume or reading.volume).native
-        return _wrapped(_core.characterize_stream(source, how, options.json(), heard))
+        with readable(source, how) as (file, how):
+            return _wrapped(_core.characterize_stream(file, how, options.json(), heard))
 
     whole = replace(part(None), trace=_words(source, reading) + options.words)
     volumes = _volumes(whole) if by_volume else []

@@ -52,7 +52,9 @@ def verb(short: str = "", group: click.Group | None = None, name: str | None = N
         for parameter in inspect.signature(function).parameters.values():
             hint = hints[parameter.name]
             if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-                fields = list(_fields(hint))
+                # An option of the verb itself takes the place of one that is spelt alike.
+                own = {f"--{_flag(name)}" for name, one in hints.items() if not dataclasses.is_dataclass(one)}
+                fields = [one for one in _fields(hint) if not own & set(one.opts)]
                 groups[parameter.name] = _Group(hint, [one.name or "" for one in fields])
                 options += fields
             elif parameter.kind is parameter.KEYWORD_ONLY:
@@ -111,7 +113,7 @@ def _argument(parameter: inspect.Parameter, hint: Any, texts: Texts) -> click.Ar
 def _option(name: str, hint: Any, default: Any, texts: Texts) -> click.Option:
     kind, shared = _kind(name, hint)
     metavar, text = texts.get(name, (None, shared.text))
-    flag = re.sub(r"(_s|_ns|_)$", "", name).replace("_", "-")
+    flag = _flag(name)
     spelling = shared.spelling or ((f"--{flag}/--no-{flag}",) if default is True else (f"--{flag}",))
     several = isinstance(kind, list)
     more: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": kind[0] if several else kind}
@@ -125,6 +127,10 @@ def _option(name: str, hint: Any, default: Any, texts: Texts) -> click.Option:
         [*spelling, name], help=text, metavar=metavar or shared.metavar, multiple=several,
         required=default is inspect.Parameter.empty, **more,
     )  # fmt: skip
+
+
+def _flag(name: str) -> str:
+    return re.sub(r"(_s|_ns|_)$", "", name).replace("_", "-")
 
 
 def _kind(name: str, hint: Any) -> tuple[Any, Shared]:

@@ -49,6 +49,11 @@ def times(text: str) -> str:
     return ",".join(f"{time(one):g}" for one in text.split(","))
 
 
+def shifts(text: str) -> tuple[float, ...]:
+    """Times in seconds, with a comma between; here 0 is a time."""
+    return tuple(0.0 if one.strip() == "0" else time(one) for one in text.split(","))
+
+
 def effort(text: str) -> int | None:
     """Page operations: `50M`, `200k`, `2G`, a plain number; 0 is none, `all` (None) as many as it takes."""
     if text.strip() == "all":

@@ -6,15 +6,22 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from flashtwin.cli._bridge import verb
+from flashtwin.cli import _types
+from flashtwin.cli._bridge import Shared, verb
 from flashtwin.cli._comparing import as_row, comparison, replayed_row, side_by_side
-from flashtwin.cli._options import File, Force, Json, Output, Seed, TracePath, expect_new
+from flashtwin.cli._options import File, Force, Json, Output, Seed, TracePath, TracePaths, expect_new
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
+from flashtwin.cli._types import Text
 from flashtwin.errors import FlashtwinError
 from flashtwin.recipes.workloads import workload
 from flashtwin.results.folder import write_text
 from flashtwin.traces.reading import Reading, Source
+from flashtwin.traces.trace import Layout
+from flashtwin.traces.trace import merge as merge_traces
+
+Shifts = Annotated[tuple[float, ...], Text(_types.shifts)]
+AnyOutput = Annotated[Path, click.Path(path_type=Path, dir_okay=False), Shared(metavar="OUTPUT")]
 
 
 class _Trace(click.Group):
@@ -59,6 +66,60 @@ def convert(path: TracePath, output: Output, *, reading: Reading, force: Force =
       flashtwin trace convert mail.fiu.zst mail.parquet
     """
     _convert(Source(path, reading), output, force=force)
+
+
+@verb("Merge traces into one.", trace)
+def merge(
+    *paths: TracePaths, reading: Reading, out: File, shift_s: Shifts = (), clock: float = 1.0,
+    repeat: Annotated[int, click.IntRange(min=1)] = 1, fresh_contents: bool = False, fold: bool = False,
+    force: Force = False,
+) -> None:  # fmt: skip
+    """Merge TRACEs into one, as if one host ran them on one drive, and write it as canonical Parquet.
+
+    Contents are compared by their digests. Volumes stay apart, and equal names get their trace's name in front.
+
+    \b
+    Example:
+      flashtwin trace merge web.fiu.zst mail.fiu.zst --out both.parquet --shift 0,1h --fold
+      flashtwin trace merge week.parquet --repeat 52 --out year.parquet
+
+    Args:
+        out (OUTPUT.parquet): The canonical Parquet file to write.
+        shift_s (TIME,...): How long each trace begins after the first one. Example: --shift 0,1h
+        clock (X): Clock of each trace: X times as fast as recorded. Example: --clock 2
+        repeat (N): How often each trace is repeated, at the same addresses. Example: --repeat 3
+        fresh_contents: Give each repetition contents of its own.
+        fold: Lay all volumes on one drive, one behind the other.
+    """
+    _check_output(out, force=force)
+    with Bars() as bars:
+        opened = [Source(path, reading).open(bars.job) for path in paths]
+        parts = [one.scale(clock).repeat(repeat, fresh_contents=fresh_contents) for one in opened]
+        merged = merge_traces(parts, shift_s=shift_s, name=out.name.split(".")[0])
+        merged = merged.fold() if fold else merged
+        merged.write_parquet(out)
+    say(f"{len(merged):,} requests: {out}")
+
+
+@verb("Write a trace in the layout of another tool.", trace)
+def export(path: TracePath, output: AnyOutput, *, reading: Reading, to: Layout, force: Force = False) -> None:
+    """Write TRACE in the layout of another tool, and say what the layout cannot hold.
+
+    \b
+    Example:
+      flashtwin trace export mail.fiu.zst mail.trace --to mqsim
+      flashtwin trace export mail.fiu.zst mail.csv --to csv
+
+    Args:
+        to: mqsim (also SSDSim), fio (iolog of version 3), oraclegeneral (libCacheSim), or csv. Example: --to fio
+    """
+    expect_new(output, (output.suffix,), force=force)
+    with Bars() as bars:
+        opened = Source(path, reading).open(bars.job)
+        lost = opened.export(output, to=to)
+    say(f"{len(opened):,} requests: {output}")
+    for what, count in lost.items():
+        say(f"not kept: {count:,} {what}")
 
 
 @verb("Cut a span of time out of a trace.", trace)

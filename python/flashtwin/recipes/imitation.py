@@ -183,7 +183,7 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
     write = column["op"] == 1
     if not write.any() or len(write) < 100:
         raise TraceError(f"{trace.name}: has too few requests to imitate; a hundred with a write are needed")
-    lists = columns["content"].combine_chunks()
+    lists = columns["content_digest"].combine_chunks()
     pages = _pages(lists, np.asarray(columns["op"]), np.asarray(columns["time_ns"]), days, day_s)
     firsts = _Firsts.of(pages)
     end = column["offset_bytes"] + column["length_bytes"]
@@ -217,9 +217,9 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
 
 def _pages(lists: Any, op: Any, time_ns: Any, days: int, day_s: float) -> _Pages:
     lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    value = lists.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
+    value = lists.flatten().dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     request = np.repeat(np.arange(len(lengths)), lengths)
-    kept = (op[request] < 2) & (value != 0xFFFFFFFF)
+    kept = (op[request] < 2) & (value >= 0)
     request = request[kept]
     day = np.minimum(time_ns[request] // int(day_s * 1e9), days - 1)
     return _Pages(value[kept], op[request] == 1, day)

@@ -105,7 +105,7 @@ def check_run_name(name: str) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Writes a text file, complete or not at all."""
-    with _writing(path) as partial:
+    with writing(path) as partial:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
 
@@ -122,7 +122,7 @@ def write_json(path: Path, value: Any) -> None:
 def write_run(path: Path, name: str, result: WritableRun) -> None:
     """Writes a run's folder, complete or not at all; one of that name is replaced."""
     final = names.run(path, name)
-    with _writing(final) as partial:
+    with writing(final) as partial:
         partial.mkdir(parents=True)
         result.write(partial)
         _remove(final)
@@ -143,7 +143,7 @@ def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
     from pyarrow import parquet
 
     final = path / names.WORKLOAD
-    with _writing(final) as partial:
+    with writing(final) as partial:
         partial.mkdir()
         for name, table in tables.items():
             parquet.write_table(documents.arrow_table(table), names.table(partial, name), compression="zstd")
@@ -154,7 +154,7 @@ def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
 def write_volumes(path: Path, volumes: Mapping[str, Callable[[Path], None]]) -> None:
     """Writes the folders of a trace's volumes, all of them or none; takes earlier ones away."""
     final = path / names.VOLUMES
-    with _writing(final) as partial:
+    with writing(final) as partial:
         if volumes:
             partial.mkdir()
             places = dict(zip(volumes, _file_names(volumes), strict=True))
@@ -188,7 +188,7 @@ def _file_names(wanted: Iterable[str]) -> list[str]:
 def write_table(path: Path, table: Any) -> None:
     from pyarrow import parquet
 
-    with _writing(path) as partial:
+    with writing(path) as partial:
         parquet.write_table(table, partial, compression="zstd")
         partial.replace(path)
 
@@ -289,7 +289,7 @@ def forget_run(path: Path, name: str) -> None:
 
 
 @contextmanager
-def _writing(final: Path) -> Iterator[Path]:
+def writing(final: Path) -> Iterator[Path]:
     """A name beside `final` to write under; a file left under it is removed, errors are put in words."""
     partial = final.with_name(f".{final.name}{_PARTIAL}")
     try:

@@ -1,52 +1,51 @@
-"""Traces from tables."""
+"""Traces from frames: columns of any library and type become those of the canonical Parquet, which the core reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pyarrow
+from pyarrow import compute, parquet, types
+
+from flashtwin import _core
 from flashtwin.errors import ArgumentError, TraceError
 from flashtwin.results import names
+from flashtwin.traces.arrays import bytes_of, integers, lists, nanoseconds, one_array, text
 from flashtwin.traces.trace import TimeUnit, Trace
 from flashtwin.traces.trace import open as open_trace
 
-if TYPE_CHECKING:
-    import pyarrow
-
-#: The fields of a request, with the canonical column of each (docs/trace-formats.md).
-CANONICAL = {
-    "time": "time_ns",
-    "op": "op",
-    "offset": "offset_bytes",
-    "length": "length_bytes",
-    "volume": "volume",
-    "content": "content",
-    "queue": "queue",
-}
-OPTIONAL = ("volume", "content", "queue")
+#: The fields of a request, with the canonical columns of each (docs/trace-formats.md).
+CANONICAL: Mapping[str, tuple[str, ...]] = {
+    "time": ("time_ns",), "op": ("op",), "offset": ("offset_bytes",), "length": ("length_bytes",),
+    "volume": ("volume",), "content": ("content_digest", "content"), "queue": ("queue",),
+}  # fmt: skip
+REQUIRED = ("time", "op", "offset", "length")
+#: Columns that a frame or file of a trace has beside the fields of requests.
+BESIDE = VOLUME_NAME, FLAGS, HOLES, NEW_DIGESTS = "volume_name", "flags", "holes", "digest"
 
 NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1, "100ns": 100, "ticks": 100}
-#: Kinds of requests by the first letter of their name.
-KINDS = {"r": 0, "w": 1, "t": 2, "d": 2, "u": 2, "f": 3, "s": 3}
 FLUSH = 3
 #: Bytes of the pages that have contents of their own, and most that the canonical form takes of a request.
 CONTENT_BYTES, LENGTH_MAX = 4_096, 2**32 - 1
-UNKNOWN = 2**32 - 1
-#: Submission queues of requests, and the unit of a queue's first bit in the column `flags`.
-QUEUES, QUEUE_FLAG = 32, 8
+#: Submission queues of requests, and bits of the column `flags`.
+QUEUES, DURABLE_FLAG, QUEUE_FLAG = 32, 1, 8
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of the fields, and their units."""
+    """The columns of the fields, their units, and words of operations."""
 
     columns: Mapping[str, str] | None = None
     time_unit: TimeUnit = "ns"
     offset_unit: int = 1
     length_unit: int = 1
+    op_words: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.columns is not None and not isinstance(self.columns, Mapping):
@@ -59,177 +58,226 @@ class Columns:
         if self.offset_unit < 1 or self.length_unit < 1:
             raise ArgumentError("offset_unit and length_unit are bytes, 1 or more (512 for sectors)")
 
+    def places(self, there: Iterable[str], place: str) -> dict[str, str]:
+        """The column of each field that is there; refuses a missing one, and two for the same field."""
+        there = list(there)
+        places = {}
+        for part, canonical in CANONICAL.items():
+            wanted = (self.columns[part],) if self.columns and part in self.columns else canonical
+            present = [name for name in wanted if name in there]
+            if len(present) > 1:
+                raise TraceError(f"{place}: the columns {' and '.join(present)} both hold the {part}; leave one out")
+            if present:
+                places[part] = present[0]
+            elif part in REQUIRED or part in (self.columns or {}):
+                raise TraceError(
+                    f"{place}: no column is called '{wanted[0]}', which is to hold the {part} of requests; "
+                    f"there are: {', '.join(there)}"
+                )
+        return places
+
 
 def from_frame(frame: Any, name: str, how: Columns) -> Trace:
-    import pyarrow
-
     try:
         table = pyarrow.table(frame)
     except (TypeError, ValueError, pyarrow.ArrowException) as error:
         raise ArgumentError(
             f"a frame is expected (Polars, pandas, PyArrow, a mapping of columns), not {type(frame).__name__}: {error}"
         ) from None
-    return _trace(table, name, name, how)
-
-
-def _trace(table: pyarrow.Table, name: str, place: str, how: Columns) -> Trace:
-    """Goes by way of the canonical Parquet file, which the core checks as it does any other."""
-    from pyarrow import parquet
-
-    requests = _canonical(table, place, how)
+    volumes = Volumes.of([table], how.places(table.column_names, name), name)
+    requests = canonical(table, name, how, volumes)
+    # Stable: requests of one time stay in the order of their rows.
+    requests = requests.take(compute.sort_indices(requests["time_ns"].combine_chunks()))
     with TemporaryDirectory(prefix="flashtwin-") as scratch:
         path = names.table(Path(scratch), names.file_name(name))
-        parquet.write_table(requests, path)
+        parquet.write_table(requests.replace_schema_metadata(volumes.metadata), path)
         try:
             # Its file is gone in a moment: nobody can read it again.
             return Trace(open_trace(path)._native)
         except TraceError as error:
-            raise TraceError(str(error).replace(str(path), place)) from None
+            raise TraceError(str(error).replace(str(path), name)) from None
 
 
-def _canonical(table: pyarrow.Table, place: str, how: Columns) -> pyarrow.Table:
-    """The canonical columns, in order of time."""
-    import pyarrow
-    from pyarrow import compute
+@dataclass
+class Volumes:
+    """The volumes of a table, with their names and holes.
 
-    found = {}
-    for part, canonical in CANONICAL.items():
-        name = (how.columns or {}).get(part, canonical)
-        if name in table.column_names:
-            found[part] = table[name].combine_chunks()
-        elif part not in OPTIONAL or part in (how.columns or {}):
-            raise TraceError(
-                f"{place}: no column is called '{name}', which is to hold the {part} of requests; "
-                f"there are: {', '.join(table.column_names)}"
-            )
-    for part in ("time", "op", *(part for part in OPTIONAL if part != "content")):
-        if part in found:
-            _refuse_missing(compute.is_null(found[part]), part, place)
-    op = _kinds(found["op"], place)
-    flushes = compute.equal(op, FLUSH)
-    columns = {"time_ns": _times(found["time"], NS[how.time_unit], place), "op": op}
-    for part, unit, most in (("offset", how.offset_unit, 2**63 - 1), ("length", how.length_unit, LENGTH_MAX)):
-        _refuse_missing(compute.and_not(compute.is_null(found[part]), flushes), part, place)
-        asked = _bytes(found[part], unit, part, most, place)
-        # A flush has no address; the field is ignored.
-        columns[CANONICAL[part]] = compute.if_else(flushes, pyarrow.scalar(0, asked.type), asked)
-    if "volume" in found:
-        columns["volume"] = compute.dictionary_encode(found["volume"]).indices.cast(pyarrow.uint32())
-    else:
-        columns["volume"] = pyarrow.array([0] * table.num_rows, pyarrow.uint32())
-    if "content" in found:
-        columns["content"] = _contents(found["content"], columns["length_bytes"], place)
-    if "queue" in found:
-        columns["flags"] = _queues(found["queue"], place)
-    made = pyarrow.table({name: columns[name] for name in (*CANONICAL.values(), "flags") if name in columns})
-    # Stable: requests of one time stay in the order of their rows.
-    return made.take(compute.sort_indices(made["time_ns"].combine_chunks()))
+    Within one trace, number and name agree. In rows of several traces, names tell volumes apart, or numbers if somebody
+    gave each trace its own.
+    """
 
+    by: str | None = None
+    keys: list[str | None] = field(default_factory=lambda: [None])
+    names: list[str] = field(default_factory=lambda: ["0"])
+    holes: list[tuple[int, int, int]] = field(default_factory=list)
 
-def _first(wrong: Any) -> int:
-    """The first row that is wrong; -1 where none is."""
-    from pyarrow import compute
-
-    row: int = compute.index(wrong, True).as_py()
-    return row
-
-
-def _refuse_missing(missing: Any, part: str, place: str) -> None:
-    if (row := _first(missing)) >= 0:
-        raise TraceError(f"{place}: the {part} of a request is missing in row {row + 1:,}")
-
-
-def _times(column: Any, unit_ns: int, place: str) -> Any:
-    """Times in nanoseconds; dates and times bring their own unit."""
-    import pyarrow
-
-    try:
-        if pyarrow.types.is_timestamp(column.type):
-            return column.cast(pyarrow.timestamp("ns", column.type.tz)).cast(pyarrow.int64())
-        if pyarrow.types.is_duration(column.type):
-            return column.cast(pyarrow.duration("ns")).cast(pyarrow.int64())
-        return _scaled(column, unit_ns)
-    except (pyarrow.ArrowException, OverflowError) as error:
-        raise TraceError(f"{place}: the time of a request is no number of the unit ({error})") from None
-
-
-def _bytes(column: Any, unit: int, part: str, most: int, place: str) -> Any:
-    """Offsets and lengths in bytes."""
-    import pyarrow
-    from pyarrow import compute
-
-    try:
-        found = _scaled(column, unit)
-    except (pyarrow.ArrowException, OverflowError) as error:
-        raise TraceError(f"{place}: the {part} of a request is no number of bytes ({error})") from None
-    wrong = compute.or_(compute.less(found, 0), compute.greater(found, most))
-    if (row := _first(wrong)) >= 0:
-        raise TraceError(f"{place}: the {part} in row {row + 1:,} is {found[row]} bytes; expected 0 to {most:,}")
-    return found.cast(pyarrow.uint64() if part == "offset" else pyarrow.uint32())
-
-
-def _scaled(column: Any, unit: int) -> Any:
-    """Numbers times a whole unit, as whole numbers; whole ones without going through floats."""
-    import pyarrow
-    from pyarrow import compute
-
-    if pyarrow.types.is_integer(column.type):
-        return compute.multiply_checked(column.cast(pyarrow.int64()), pyarrow.scalar(unit, pyarrow.int64()))
-    scaled = compute.multiply(column.cast(pyarrow.float64()), pyarrow.scalar(float(unit)))
-    return compute.round(scaled).cast(pyarrow.int64())
-
-
-def _queues(column: Any, place: str) -> Any:
-    """Submission queues as bits of the column `flags`."""
-    import pyarrow
-    from pyarrow import compute
-
-    try:
-        found = column.cast(pyarrow.int64())
-    except pyarrow.ArrowException as error:
-        raise TraceError(f"{place}: the queue of a request is no whole number ({error})") from None
-    wrong = compute.or_(compute.less(found, 0), compute.greater_equal(found, QUEUES))
-    if (row := _first(wrong)) >= 0:
-        raise TraceError(f"{place}: the queue in row {row + 1:,} is {found[row]}; expected 0 to {QUEUES - 1}")
-    return compute.multiply(found, QUEUE_FLAG).cast(pyarrow.uint8())
-
-
-def _kinds(column: Any, place: str) -> Any:
-    """Reads, writes, trims and flushes as 0, 1, 2 and 3."""
-    import pyarrow
-    from pyarrow import compute
-
-    encoded = compute.dictionary_encode(column.cast(pyarrow.string()))
-    codes = []
-    for word in encoded.dictionary.to_pylist():
-        text = word.strip().lower()
-        code = int(text) if text in ("0", "1", "2", "3") else KINDS.get(text[:1])
-        if code is None:
-            raise TraceError(
-                f"{place}: the op of a request is '{word}'; expected read, write, trim, flush, R, W, T, F, 0, 1, 2 or 3"
-            )
-        codes.append(code)
-    return compute.take(pyarrow.array(codes, pyarrow.uint8()), encoded.indices)
-
-
-def _contents(column: Any, length_bytes: Any, place: str) -> Any:
-    """Contents as lists of numbers, equal for equal values, one for every 4,096 bytes that a request begins."""
-    import pyarrow
-    from pyarrow import compute
-
-    listed = pyarrow.types.is_list(column.type) or pyarrow.types.is_large_list(column.type)
-    per_page = compute.divide(compute.add(length_bytes.cast(pyarrow.int64()), CONTENT_BYTES - 1), CONTENT_BYTES)
-    one = pyarrow.scalar(1, pyarrow.int64())
-    has = compute.fill_null(compute.list_value_length(column).cast(pyarrow.int64()), 0) if listed else one
-    wrong = compute.and_(compute.is_valid(column), compute.not_equal(per_page, has))
-    if (row := _first(wrong)) >= 0:
+    @classmethod
+    def of(cls, tables: Iterable[Any], places: Mapping[str, str], place: str) -> Volumes:
+        number = places.get("volume")
+        # A column that the caller names has the names, too.
+        name = VOLUME_NAME if number in (None, "volume") else None
+        pairs: set[tuple[str | None, str | None]] = set()
+        for table in tables:
+            columns = [column for column in (number, name) if column in table.column_names]
+            keys = pyarrow.table({column: text(one_array(table[column])) for column in columns})
+            rows = keys.group_by(columns).aggregate([]).to_pylist() if columns else []
+            pairs |= {(row.get(number), row.get(name)) for row in rows}
+        if not pairs:
+            return cls()
+        found = sorted(pairs, key=_in_order)
+        numbers, labels = ([pair[side] for pair in found] for side in (0, 1))
+        if set(labels) == {None}:
+            return cls(number, numbers, [str(one) for one in numbers])
+        if len(set(numbers)) == len(found):
+            several = [f"{label}:{one}" if labels.count(label) > 1 else str(label) for one, label in found]
+            return cls(number, numbers, several)
+        if len(set(labels)) == len(found):
+            return cls(name, labels, [str(label) for label in labels])
         raise TraceError(
-            f"{place}: the content in row {row + 1:,} is {'a list of another length' if listed else 'one value'}; "
-            f"a request of {length_bytes[row]} bytes has {per_page[row]}, one for every 4,096 bytes"
+            f"{place}: the columns volume and {VOLUME_NAME} contradict each other, as in rows of several traces; drop "
+            f"volume to tell volumes apart by name, or {VOLUME_NAME} to do so by number"
         )
-    values = compute.list_flatten(column) if listed else compute.drop_null(column)
-    numbers = compute.fill_null(compute.dictionary_encode(values).indices.cast(pyarrow.uint32()), UNKNOWN)
-    lengths = compute.if_else(compute.is_valid(column), has, 0)
-    ends = compute.cumulative_sum(lengths).cast(pyarrow.int32())
-    offsets = pyarrow.concat_arrays([pyarrow.array([0], pyarrow.int32()), ends])
-    return pyarrow.ListArray.from_arrays(offsets, numbers, mask=compute.is_null(column))
+
+    def numbered(self, table: Any, at: Place) -> Any:
+        if self.by is None:
+            return pyarrow.array([0] * table.num_rows, pyarrow.uint32())
+        column = one_array(table[self.by])
+        at.refuse_missing(compute.is_null(column), "volume")
+        return compute.index_in(text(column), pyarrow.array(self.keys, pyarrow.string())).cast(pyarrow.uint32())
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        names, holes = json.dumps(self.names), json.dumps(self.holes)
+        return {"flashtwin.schema": "1", "flashtwin.volume_names": names, "flashtwin.holes": holes}
+
+
+def _in_order(pair: tuple[str | None, str | None]) -> tuple[Any, ...]:
+    """By number where there is one, then by name."""
+    number, name = pair
+    return (0, int(number), name or "") if number and number.isdecimal() else (1, number or "", name or "")
+
+
+def canonical(table: Any, place: str, how: Columns, volumes: Volumes, first_row: int = 0) -> pyarrow.Table:
+    """Rows of a table as canonical columns; `volumes` collects their holes. `first_row` rows came before."""
+    at = Place(place, first_row)
+    places = how.places(table.column_names, place)
+    columns = {part: one_array(table[column]) for part, column in places.items()}
+    for part in {"time", "op", "queue"} & set(columns):
+        at.refuse_missing(compute.is_null(columns[part]), part)
+    # Numbers are those of the canonical column; in another one they mean something else in every tool.
+    op, flush_first, durable = _operations(columns["op"], how, place, numbers=places["op"] == "op")
+    made = {"time_ns": at.read(nanoseconds, columns["time"], NS[how.time_unit], "time", "the unit")}
+    made |= {"volume": volumes.numbered(table, at), "op": op}
+    addressed = compute.and_not(compute.is_valid(op), compute.fill_null(compute.equal(op, FLUSH), False))
+    for part, unit, most in (("offset", how.offset_unit, 2**63 - 1), ("length", how.length_unit, LENGTH_MAX)):
+        at.refuse_missing(compute.and_(compute.is_null(columns[part]), addressed), part)
+        values = at.read(integers, columns[part], unit, part, "bytes")
+        # A flush has no address; the field is ignored.
+        values = compute.if_else(addressed, values, 0)
+        at.refuse_outside(values, most, part, " bytes")
+        made[f"{part}_bytes"] = values.cast(pyarrow.uint64() if part == "offset" else pyarrow.uint32())
+    if "content" in columns:
+        made |= _contents(columns["content"], table, made["length_bytes"], at)
+    made["flags"] = _flags(table, columns, durable, at)
+    if HOLES in table.column_names:
+        has = (column := one_array(table[HOLES])).is_valid()
+        for number, holes in zip(made["volume"].filter(has).to_pylist(), column.filter(has).to_pylist(), strict=True):
+            volumes.holes += [(number, *hole) for hole in json.loads(holes)]
+    return _rows(pyarrow.table(made), flush_first)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of values in messages."""
+
+    name: str
+    first_row: int
+
+    def refuse(self, wrong: Any, message: str, values: Any = None) -> None:
+        row: int = compute.index(wrong, True).as_py()
+        if row >= 0:
+            value = "" if values is None else str(values[row])
+            raise TraceError(f"{self.name}: {message.format(row=f'{self.first_row + row + 1:,}', value=value)}")
+
+    def refuse_missing(self, missing: Any, part: str) -> None:
+        self.refuse(missing, f"the {part} of a request is missing in row {{row}}")
+
+    def refuse_outside(self, values: Any, most: int, part: str, unit: str = "") -> None:
+        wrong = compute.or_(compute.less(values, 0), compute.greater(values, most))
+        self.refuse(wrong, f"the {part} in row {{row}} is {{value}}{unit}; expected 0 to {most:,}", values)
+
+    def read(self, convert: Callable[[Any, int], Any], column: Any, unit: int, part: str, expected: str) -> Any:
+        try:
+            return convert(column, unit)
+        except (pyarrow.ArrowException, OverflowError, ValueError) as error:
+            raise TraceError(f"{self.name}: the {part} of a request is no number of {expected} ({error})") from None
+
+
+def _operations(column: Any, how: Columns, place: str, *, numbers: bool) -> list[Any]:
+    """Operations by number, null where a row is no request; whether a flush comes first; whether it is durable."""
+    encoded = compute.dictionary_encode(text(column))
+    try:
+        meanings = _core.operations(encoded.dictionary.to_pylist(), dict(how.op_words), numbers)
+    except TraceError as error:
+        raise TraceError(f"{place}: {error}") from None
+    kinds = (pyarrow.uint8(), pyarrow.bool_(), pyarrow.bool_())
+    sides = [pyarrow.array([meaning[side] for meaning in meanings], kind) for side, kind in enumerate(kinds)]
+    return [compute.take(side, encoded.indices) for side in sides]
+
+
+def _flags(table: Any, columns: Mapping[str, Any], durable: Any, at: Place) -> Any:
+    flags = compute.if_else(durable, DURABLE_FLAG, 0).cast(pyarrow.int64())
+    if FLAGS in table.column_names:
+        recorded = at.read(integers, one_array(table[FLAGS]), 1, FLAGS, "bits")
+        at.refuse_outside(recorded, 255, FLAGS)
+        flags = compute.bit_wise_or(flags, recorded)
+    if "queue" in columns:
+        queue = at.read(integers, columns["queue"], 1, "queue", "a submission queue")
+        at.refuse_outside(queue, QUEUES - 1, "queue")
+        flags = compute.add(compute.bit_wise_and(flags, QUEUE_FLAG - 1), compute.multiply(queue, QUEUE_FLAG))
+    return flags.cast(pyarrow.uint8())
+
+
+def _contents(column: Any, table: Any, length_bytes: Any, at: Place) -> dict[str, Any]:
+    """Contents as lists, one value for every 4,096 bytes that a request begins.
+
+    Numbers of 32 bits are those of the canonical column, which mean something in their own trace. Anything else is
+    a digest, equal in any trace for equal values.
+    """
+    listed = types.is_list(column.type)
+    values = compute.list_flatten(column) if listed else column
+    if types.is_null(values.type):
+        return {}
+    contents = values if values.type == pyarrow.uint32() else bytes_of(values)
+    # A single text may be empty, as in CSV files.
+    single = contents.is_valid().cast(pyarrow.int32())
+    has = compute.fill_null(compute.list_value_length(column), 0) if listed else single
+    wanted = compute.divide(compute.add(length_bytes.cast(pyarrow.int64()), CONTENT_BYTES - 1), CONTENT_BYTES)
+    wrong = compute.and_(compute.greater(has, 0), compute.not_equal(wanted, has))
+    held = "a list of another length" if listed else "one value"
+    expected = "a request of its length has {value}, one for every 4,096 bytes"
+    at.refuse(wrong, f"the content in row {{row}} is {held}; {expected}", wanted)
+    made = lists(contents if listed else contents.drop_null(), has, compute.equal(has, 0))
+    if contents is not values or types.is_binary(values.type):
+        return {"content_digest": made}
+    more = {NEW_DIGESTS: one_array(table[NEW_DIGESTS])} if NEW_DIGESTS in table.column_names else {}
+    return {"content": made, **more}
+
+
+def _rows(made: Any, flush_first: Any) -> Any:
+    """Rows of requests alone, with a row of its own for each flush that comes first."""
+    is_request = made["op"].is_valid().combine_chunks()
+    flushes = compute.and_(flush_first, is_request)
+    if is_request.true_count == made.num_rows and not flushes.true_count:
+        return made
+    copies = compute.add(is_request.cast(pyarrow.int8()), flushes.cast(pyarrow.int8())).to_numpy()
+    row = np.repeat(np.arange(made.num_rows), copies)
+    is_flush = pyarrow.array((np.diff(row, prepend=-1) > 0) & flushes.to_numpy(zero_copy_only=False)[row])
+    made = made.take(row)
+    for name, value in {"op": FLUSH, "offset_bytes": 0, "length_bytes": 0, "flags": 0, "content": None,
+                        "content_digest": None, NEW_DIGESTS: None}.items():  # fmt: skip
+        if name in made.column_names:
+            kept = made[name].combine_chunks()
+            values = compute.if_else(is_flush, pyarrow.scalar(value, kept.type), kept)
+            made = made.set_column(made.column_names.index(name), name, values)
+    return made

@@ -15,6 +15,7 @@ from flashtwin import _core
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Notify, Progress
 from flashtwin.results.names import part_of
+from flashtwin.traces.foreign import readable
 from flashtwin.traces.scan import Replayable, Scan, scan
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, TimeUnit, Trace, native_reading
 from flashtwin.traces.trace import open as open_trace
@@ -33,9 +34,9 @@ class Reading:
         volume (NAME): Read only this volume. Example: --volume 3
         from_s: Start this long after the first request. Example: --from 2h
         to_s: Stop this long after the first request. Example: --to 1d
-        columns (PART=COLUMN,...): Read a text of any layout: columns of time, op, offset, length (and volume, content,
-            queue) by name or number, with units; or a TOML file with [columns] and these options.
-            Example: --columns time=1:us,op=3,offset=4:512,length=5:512
+        columns (PART=COLUMN,...): Read a text or a Parquet, Arrow or ORC file of any layout: columns of time, op,
+            offset, length (and volume, content, queue) by name or number, with units; or a TOML file with [columns]
+            and these options. Example: --columns time=1:us,op=3,offset=4:512,length=5:512
         delimiter: Sign between the fields of such a text, tab, or blanks. Example: --delimiter ';'
             [default: by its looks]
         header: Whether its first line may be one of names.
@@ -83,7 +84,8 @@ class Reading:
 
         Standard input, and files so small that they fit with any content, take 0.
         """
-        return _core.memory_in_whole(path, self.native)
+        with readable(path, self.native) as (file, how):
+            return _core.memory_in_whole(file, how)
 
     @property
     def native(self) -> _core._Reading:

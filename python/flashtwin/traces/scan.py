@@ -10,6 +10,7 @@ from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress, named
 from flashtwin.results.documents import json_object
+from flashtwin.traces.foreign import readable
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, TimeUnit, Trace, native_reading
 from flashtwin.traces.trace import open as open_trace
 
@@ -162,8 +163,8 @@ def scan(
         "delimiter": delimiter, "header": header, "time_unit": time_unit, "offset_unit": offset_unit,
         "length_unit": length_unit, "op_words": op_words,
     }  # fmt: skip
-    native = _core.Scan.open(path, native_reading(how), window_requests or 0)
-    return Scan(native, {"path": str(path), **how})
+    with readable(path, native_reading(how)) as (file, reading):
+        return Scan(_core.Scan.open(file, reading, window_requests or 0), {"path": str(path), **how})
 
 
 def as_replayable(given: Replayable | str | Path, progress: Progress | None = None) -> Replayable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +29,8 @@ BlkparseAction = Literal["Q", "D", "C"]
 TimeUnit = Literal["s", "ms", "us", "ns", "100ns", "ticks"]
 ColumnsOf = Mapping[str, str | int] | str
 SampleBy = Literal["address", "content"]
+#: Layouts that traces are exported in.
+Layout = Literal["mqsim", "fio", "oraclegeneral", "csv"]
 END_NS = 2**63 - 1
 
 
@@ -187,16 +189,59 @@ class Trace(Rows):
         """
         return Trace(self._native.sample(rate, seed, by))
 
+    def scale(self, speed: float) -> Trace:
+        """The trace on a clock that runs `speed` times as fast, as in a replay at that speed."""
+        from flashtwin.traces import merging
+
+        return merging.scale(self, speed)
+
+    def repeat(self, times: int, *, fresh_contents: bool = False) -> Trace:
+        """The trace so many times in a row, at the same addresses, with the same contents or with fresh ones each time.
+
+        >>> import flashtwin as ft
+        >>> trace = ft.open("traces/webvm-small.fiu.zst", to_s=60)
+        >>> len(trace.repeat(3)) == 3 * len(trace)
+        True
+        """
+        from flashtwin.traces import merging
+
+        if times < 1:
+            raise ArgumentError(f"times is {times}; give 1 or more")
+        return merging.repeat(self, times, fresh_contents=fresh_contents)
+
+    def fold(self) -> Trace:
+        """All volumes on one drive, one behind the other, each at a multiple of a mebibyte."""
+        from flashtwin.traces import merging
+
+        return merging.fold(self)
+
+    def export(self, path: str | Path, *, to: Layout) -> dict[str, int]:
+        """Writes the trace in the layout of another tool (docs/trace-formats.md), complete or not at all.
+
+        Returns:
+            What the layout cannot hold, each with its count.
+
+        Raises:
+            TraceError: no request fits the layout.
+        """
+        from flashtwin.traces import exporting
+
+        return exporting.export(self, Path(path), to)
+
     def write_parquet(self, path: str | Path) -> None:
         """Writes the canonical Parquet file (docs/trace-formats.md); complete or not at all."""
         self._native.write_parquet(path)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The canonical columns for PyArrow, Polars, pandas or DuckDB, e.g. `polars.DataFrame(trace)`."""
+        """Its columns for PyArrow, Polars, pandas or DuckDB, e.g. `polars.DataFrame(trace)`.
+
+        `from_frame` makes the same trace of them again. Rows of several traces may be put into one frame: contents are
+        digests, and volumes have their names beside their numbers (docs/trace-formats.md).
+        """
         return self._native.__arrow_c_stream__(requested_schema)
 
     def to_arrow(self) -> pyarrow.Table:
-        """The canonical columns, a row a request, as a table of PyArrow."""
+        """The same columns, a row a request, as a table of PyArrow."""
         table: pyarrow.Table = arrow_table(self._native)
         return table
 
@@ -224,6 +269,7 @@ class Trace(Rows):
         time_unit: TimeUnit = "ns",
         offset_unit: int = 1,
         length_unit: int = 1,
+        op_words: Mapping[str, str] | None = None,
     ) -> Trace:
         """A trace from a frame of Polars or pandas, a table of PyArrow, or anything else that speaks PyCapsule.
 
@@ -234,6 +280,7 @@ class Trace(Rows):
             time_unit: what times are in; dates and times bring their own.
             offset_unit: bytes of one unit of the offsets.
             length_unit: the same of the lengths.
+            op_words: more words for operations, as in `open`.
 
         Raises:
             TraceError: a column is missing, or holds what cannot be a request; the message names both.
@@ -246,7 +293,9 @@ class Trace(Rows):
         """
         from flashtwin.traces import frames
 
-        return frames.from_frame(frame, name, frames.Columns(columns, time_unit, offset_unit, length_unit))
+        return frames.from_frame(
+            frame, name, frames.Columns(columns, time_unit, offset_unit, length_unit, op_words or {})
+        )
 
     @classmethod
     def from_csv(
@@ -307,11 +356,11 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
         from_s: only the requests from this many seconds after the first one on, as a trace of its own
             (`Trace.excerpt`).
         to_s: only the requests before that many; the file is not read further.
-        columns: the columns of a text of any layout: `time`, `op`, `offset`, `length`, and where there are any
-            `volume`, `content` (equal for equal contents) and `queue` (0 to 31), each with a name of the header or a number from
-            1, and behind a colon its unit: `{"time": "When:us", "op": 3, "offset": "4:512", "length": "5:512"}`, or
-            the same as text, `"time=When:us,op=3"`. Those not named are looked for under the canonical names of
-            docs/trace-formats.md.
+        columns: the columns of a text, or of a Parquet, Arrow or ORC file, of any layout: `time`, `op`, `offset`,
+            `length`, and where there are any `volume`, `content` (equal for equal contents) and `queue` (0 to 31), each
+            with a name of the header or a number from 1, and behind a colon its unit:
+            `{"time": "When:us", "op": 3, "offset": "4:512", "length": "5:512"}`, or the same as text,
+            `"time=When:us,op=3"`. Those not named are looked for under the canonical names of docs/trace-formats.md.
         delimiter: what parts the fields of such a text: a sign, `"tab"` or `"blanks"`; by default its looks decide.
         header: whether its first line may be one of names.
         time_unit: the unit of the times of a text, for formats as well; by default that of the format, or ns. Dates
@@ -336,7 +385,30 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
         "delimiter": delimiter, "header": header, "time_unit": time_unit, "offset_unit": offset_unit,
         "length_unit": length_unit, "op_words": op_words,
     }  # fmt: skip
-    return Trace(_core.Trace.open(path, native_reading(how), named(progress, "reading")), {"path": str(path), **how})
+    from flashtwin.traces import foreign
+
+    with foreign.readable(path, native_reading(how)) as (file, reading):
+        return Trace(_core.Trace.open(file, reading, named(progress, "reading")), {"path": str(path), **how})
+
+
+@checked
+def merge(traces: Sequence[Trace | str | Path], *, shift_s: Sequence[float] = (), name: str = "merged") -> Trace:
+    """Several traces as one, in order of time, as if one host ran them on one drive.
+
+    Contents are compared by their digests. Volumes stay apart, and equal names get their trace's name in front. Each
+    trace begins `shift_s` seconds after the first one, or all begin together.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst", to_s=5)
+    >>> ft.merge([trace, trace], shift_s=[0, 30]).volumes
+    ['webvm-small:0s-5s:7:0', 'webvm-small:0s-5s-2:7:0']
+    """
+    from flashtwin.traces import merging
+
+    if not traces or len(shift_s) not in (0, len(traces)):
+        raise ArgumentError(f"{len(shift_s)} shifts of {len(traces)} traces; give traces, and no shift or one for each")
+    shifts_ns = [round(shift * 1e9) for shift in shift_s] or [0] * len(traces)
+    return merging.merge([as_trace(trace) for trace in traces], shifts_ns, name)
 
 
 def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Trace:
