@@ -13,7 +13,7 @@ from flashtwin.causes.searching import Point, SettingsSearch, shape
 from flashtwin.causes.stored import command_of
 from flashtwin.errors import ConfigError
 from flashtwin.judgement import facts
-from flashtwin.judgement.choosing import WORTH, Decision, decide_among
+from flashtwin.judgement.choosing import WORTH, Decision, decide
 from flashtwin.judgement.costs import Prices
 from flashtwin.judgement.goals import Figures, Goal
 from flashtwin.progress import Progress
@@ -63,14 +63,11 @@ def contenders(chosen: Mapping[str, System], goal: Goal, *, more: bool) -> Conte
 
     With `more`, all others that come with flashtwin as well, but for those that are one of these with other settings.
     """
-    bounds = {name: one for name, one in chosen.items() if "bound" in traits(one.config)}
+    every = {**{name: system(name) for name in (systems() if more else ())}, **chosen}
+    bounds = {name: one for name, one in every.items() if "bound" in traits(one.config)}
     buildable = {name: one for name, one in chosen.items() if name not in bounds} or dict(chosen)
-    bounds = bounds if len(bounds) < len(chosen) else {}
-    found: dict[str, System] = {}
-    left_out: dict[str, str] = {}
-    shapes: list[object] = []
-    others = {name: system(name) for name in (systems() if more else ()) if name not in chosen}
-    others = {name: one for name, one in others.items() if "bound" not in traits(one.config)}
+    others = {name: one for name, one in every.items() if name not in chosen and name not in bounds}
+    found, left_out, shapes = dict[str, System](), dict[str, str](), list[object]()
     for name, one in {**buildable, **others}.items():
         try:
             made = on_ground_of(found, one) if found else one
@@ -82,6 +79,7 @@ def contenders(chosen: Mapping[str, System], goal: Goal, *, more: bool) -> Conte
             found[name] = made
             shapes.append(own)
     check_raw_pages(found)
+    bounds = {name: one for name, one in bounds.items() if name in chosen and name not in buildable}
     return Contenders(found, left_out, bounds, tuple(chosen))
 
 
@@ -127,7 +125,7 @@ class Contest:
             (path / names.AT_BEST).mkdir(exist_ok=True)
             how: dict[str, Any] = {"threads": threads, "progress": progress, "equal_ground": True}
             replay_into(path / names.AT_BEST, self.trace, made, **how)
-            decision = decide_among(load(path / names.AT_BEST), data)
+            decision = decide(load(path / names.AT_BEST), data)
         if decision is not None and decision.choice is not None:
             # Beside the choice, its bound with the same settings, where it can have them.
             bounds: dict[str, System] = {}

@@ -7,14 +7,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flashtwin import _core
 from flashtwin.causes.case import Search, key_of
 from flashtwin.errors import ConfigError, SimError
 from flashtwin.judgement.catalogue import Sets
-from flashtwin.judgement.goals import Figures
-from flashtwin.progress import Progress, numbered
+from flashtwin.judgement.goals import Figures, usual_goal
+from flashtwin.progress import Progress
 from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
@@ -28,7 +28,6 @@ class Budget:
 
     #: Page operations that may be replayed; None is as many as it takes.
     effort: int | None
-    #: Those of one replay.
     replay_ops: int
     begun: int = 0
 
@@ -39,9 +38,8 @@ class Budget:
 
     def fits(self, wanted: int) -> int:
         """How many of the replays wanted there is effort for."""
-        if self.effort is None:
-            return wanted
-        return max(min(wanted, self.effort // max(self.replay_ops, 1) - self.begun), 0)
+        left = wanted if self.effort is None else self.effort // max(self.replay_ops, 1) - self.begun
+        return max(min(wanted, left), 0)
 
     def begin(self, wanted: int) -> int:
         """Takes the effort for as many of the replays wanted as there is some for; returns how many."""
@@ -97,22 +95,14 @@ def base_figures(result: Result) -> Figures:
 
 
 def base_replays(
-    trace: Replayable,
-    systems: Mapping[str, System],
-    kept: KeptFigures,
-    threads: int = 0,
-    progress: Progress | None = None,
-) -> dict[str, Figures]:
+    trace: Replayable, systems: Mapping[str, System], kept: KeptFigures, **how: Any
+) -> dict[str, Figures]:  # fmt: skip
     """The figures of systems as they are, by name; finished replays are kept even if the rest is interrupted."""
-    keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
-    missing = [name for name, key in keys.items() if key not in kept.figures]
-
-    def write(index: int, native: _core.RunResult) -> None:
-        kept.keep(keys[missing[index]], base_figures(Result(missing[index], native)))
-
-    if missing:
-        aged.run(trace, [systems[name] for name in missing], threads, numbered(progress, missing), write)
-    return {name: kept.figures[key] for name, key in keys.items()}
+    searches = {name: Search(one, usual_goal(0)) for name, one in systems.items()}
+    replay_all(trace, list(searches.values()), kept, Budget(None, 1), **how)
+    for reason in (reason for one in searches.values() for reason in one.failed.values()):
+        raise SimError(reason)
+    return {name: one.known[()] for name, one in searches.items()}
 
 
 def replay_all(

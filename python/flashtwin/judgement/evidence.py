@@ -79,11 +79,7 @@ class Evidence:
         return Action(f"The choice has it: {first.words}", first.command, first.sets, "", True) if first else Action()
 
     def change(self, name: str, words: str, sets: Mapping[str, Any], *, helps: bool = True) -> Action:
-        """What becomes of a change that a verdict is about: set already, replayed beside the choice, or not replayed.
-
-        `words` and `sets` are for a change that nobody replayed. If the trace does not speak for it either, it is to be
-        left alone.
-        """
+        """What becomes of a change: set already, replayed beside the choice, or (`words`, `sets`) not replayed."""
         if not helps:
             words = f"Leave {', '.join(f'`{key}`' for key in sets)} as it is; this command shows what it does"
         if self.decision is None or self.first is None or self.study is None:

@@ -43,10 +43,10 @@ WAITS: Mapping[str, tuple[str, str]] = {
 class Ledger:
     """The mean response time of some requests of a run, by charge."""
 
-    #: How many requests, and the least time that any of them took.
     count: float
+    #: The least time that any of them took.
     from_ns: float
-    #: Means in ns, waits by charge.
+    #: Means in ns by charge.
     waits: Mapping[str, float]
     service_ns: float
 
@@ -60,7 +60,6 @@ def label(charge: str) -> str:
 
 
 def words(charge: str) -> str:
-    """A charge as a sentence names it, for example "waiting for the hash unit"."""
     return WAITS[charge][1] if charge in WAITS else charge.replace("_", " ")
 
 

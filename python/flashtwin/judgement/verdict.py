@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-#: Topics of the choice, and of bottlenecks, of which there is one a run.
-CHOICE, BOTTLENECK = "verdict", "bottleneck"
-#: The answer where a number is missing.
-UNKNOWN = "unknown"
+#: Topics of the choice and of bottlenecks, and the answer where a number is missing.
+CHOICE, BOTTLENECK, UNKNOWN = "verdict", "bottleneck", "unknown"
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,6 @@ class Action:
 
     @property
     def text(self) -> str:
-        """As one sentence; empty where there is nothing to do."""
         return f"{self.told}: `{self.command}`." if self else ""
 
 

@@ -1,7 +1,6 @@
 """Verdicts on a workload: its load, partitions, page size, waiting, and mechanisms that look at contents.
 
-A number that is missing is never guessed: the claim then says so, and why. Candidates with and without a mechanism
-decide on it, and the estimate from the trace comes second.
+A missing number is never guessed. Candidates with and without a mechanism decide on it, before the trace's figures.
 
 SWC is G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications", ACM TOS 17(1), 2021;
 CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on read redirection.
@@ -233,7 +232,6 @@ def _duplicates(run: SavedRun) -> str:
 
 
 def _redirected(run: SavedRun) -> str:
-    """Of a run, the reads that another chip served, and the copies for that."""
     if "replicates" in run.traits and not run.number("replication.copies"):
         why = "the trace ended before its first period did (`--period` sets a shorter one)"
         return f"No copy was made{f': {why}' if facts.no_pass_could_run(run) else ''}."
@@ -275,7 +273,6 @@ def _try_deduplication(of: Evidence) -> Action:
 
 
 def _try_replication(of: Evidence) -> Action:
-    """Made-up contents, shorter periods, or what fewer copies do beside the choice."""
     compared = "ca-ssd,rr-ssd,oracle"
     if _no_contents(of):
         words = "Try Zipf contents (`replay.content`) to see what copies of popular contents could gain"

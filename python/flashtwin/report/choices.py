@@ -27,7 +27,6 @@ def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
 
 
 def _what_it_is(one: ground.Difference | None, key: str) -> str:
-    """The design of a system, with the reason, or the ground, with its effect."""
     if one is None:
         return "a part of the device" if key.startswith("nand.") else "of no matter to those that differ"
     parts = [f"design: {reason}" for reason in dict.fromkeys(one.defines.values())]
@@ -55,17 +54,17 @@ _GATHERED = (
 def gathered(study: StudyFolder) -> list[tuple[str, list[str], str]]:
     """Differences between runs that were made at different times, with one value a run; nothing of one study."""
     sources = {str(one.get("label")): one for one in study.info.get("gathered") or () if isinstance(one, Mapping)}
-    texts = {field: [str(sources.get(run.name, {}).get(field) or units.MISSING) for run in study.runs]
-             for field, *_ in _GATHERED}  # fmt: skip
-    texts["digest"] = [text[:12] for text in texts["digest"]]
     told = {one.key for one in ground.differences(_configs(study))}
-    rows = [(title, texts[field], what) for field, title, what in _GATHERED]
+    rows = [
+        (title, [str(sources.get(run.name, {}).get(key) or units.MISSING)[: 12 if key == "digest" else None]
+                 for run in study.runs], what)
+        for key, title, what in _GATHERED
+    ]  # fmt: skip
     rows += [row for row in differences(study) if row[0] in told]
     return [row for row in rows if len(set(row[1])) > 1] if sources else []
 
 
 def was_made_equal(study: StudyFolder) -> bool:
-    """Whether all systems were given the baseline's ground."""
     return study.info.get("equal_ground") is True
 
 
@@ -116,7 +115,6 @@ def _quality_of(study: TraceResults) -> list[tuple[str, bool]]:
 
 
 def _quality(quality: Any, requests: float | None) -> Iterator[tuple[str, bool]]:
-    """One sentence for each counter that is not zero and for each warning in words."""
     for path, value in leaves(quality) if isinstance(quality, Mapping) else ():
         label, number = path.replace(".", " ").replace("_", " "), as_number(value)
         if path.rpartition(".")[2] in _NOT_A_FAULT:
