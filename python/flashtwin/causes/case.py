@@ -51,7 +51,6 @@ class Consequence:
         return (before - self.goal.cost(self.value)) / before * 100.0 if before else 0.0
 
     def more(self, count: str) -> int:
-        """How many more of something there are, such as `erases`."""
         return int(self.after[count] - self.before[count])
 
 
@@ -71,7 +70,6 @@ class Search:
         return self.missing([{}])
 
     def welcome(self) -> list[Sets]:
-        """Replays that are looked at if they were made before."""
         return []
 
     @property

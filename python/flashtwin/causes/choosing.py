@@ -39,7 +39,6 @@ _FASTEST = " (fastest)"
 class Question:
     goal: Goal
     second_goal: Goal | None = None
-    #: The share of the goal's figure that is given up for a cheaper candidate.
     worth: float = WORTH
     prices: Prices = field(default_factory=Prices.read)
     #: Bytes of flash of the drive that is to be bought; None: of the drive that is replayed.
@@ -199,10 +198,7 @@ class Contest:
 def choose(
     path: Path, trace: Replayable, competing: Contenders, question: Question, budget: Budget, **how: Any
 ) -> Decision | None:
-    """Finds the candidates of a trace, writes them into the folder with their runs, and decides among them.
-
-    `how` has the options of replays: threads, progress. Replays made before take no effort.
-    """
+    """Finds the candidates of a trace, writes them with their runs, and decides among them; `how` is for replays."""
     contest = Contest(trace, competing, question)
     contest.search(KeptFigures.of(path), budget, what="candidates", **how)
     return contest.write(path, **how)

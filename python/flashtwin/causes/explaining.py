@@ -132,19 +132,11 @@ class InterruptedExplanation(KeyboardInterrupt):
 
 @checked
 def explain(
-    what: Replayable | str | Path,
-    systems: Sequence[str | Path | System] | str | Path | System | None = None,
-    *,
-    goal: str | None = None,
-    effort: int | None = EFFORT,
-    out: str | Path | None = None,
-    trace: str | Path | None = None,
-    settings: Mapping[str, Value] | None = None,
-    fill: float | None = None,
-    threads: int = 0,
-    progress: Progress | None = None,
-    **sets: Value,
-) -> Explanations:
+    what: Replayable | str | Path, systems: Sequence[str | Path | System] | str | Path | System | None = None, *,
+    goal: str | None = None, effort: int | None = EFFORT, out: str | Path | None = None,
+    trace: str | Path | None = None, settings: Mapping[str, Value] | None = None, fill: float | None = None,
+    threads: int = 0, progress: Progress | None = None, **sets: Value,
+) -> Explanations:  # fmt: skip
     """Finds the bottleneck of a workload, the change that removes it, and the gain.
 
     One thing at a time is made ideal (hashing, channels, collection, erases, ...), and the trace replayed again; then
@@ -195,15 +187,9 @@ def explain(
 
 
 def explain_runs(
-    path: Path | None,
-    trace: Replayable,
-    systems: Mapping[str, System],
-    *,
-    goal: Goal | None,
-    effort: int | None,
-    worth: float = WORTH,
-    **how: Any,
-) -> Explanations:
+    path: Path | None, trace: Replayable, systems: Mapping[str, System], *, goal: Goal | None, effort: int | None,
+    worth: float = WORTH, **how: Any,
+) -> Explanations:  # fmt: skip
     """Explains a trace on systems; replays and results are kept in the folder, if there is one.
 
     `how` has the options of replays: threads, progress. Ctrl-C leaves an earlier answer in the folder.
@@ -217,12 +203,14 @@ def explain_runs(
     commands = {name: command_of(trace, name, one) for name, one in systems.items()}
     budget = Budget(effort, replay_ops(figures.values()))
     budget.at_least(LEAST_REPLAYS * len(searches))
+    interrupted = False
     try:
         replay_all(trace, list(searches.values()), kept, budget, **how)
     except KeyboardInterrupt:
-        documents = (document(one, commands[name], interrupted=True) for name, one in searches.items())
-        raise InterruptedExplanation(Explanations(documents)) from None
-    found = Explanations(document(one, commands[name]) for name, one in searches.items())
+        interrupted = True
+    found = Explanations(document(one, commands[name], interrupted=interrupted) for name, one in searches.items())
+    if interrupted:
+        raise InterruptedExplanation(found)
     if path is not None:
         (path / names.CAUSES).mkdir(exist_ok=True)
         for name, explanation in found.items():

@@ -33,7 +33,6 @@ class OtherGrounds:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The keys of the study's own ground, where they are named."""
         return {key: of[0] for key, of in ((K.device, self.devices), (K.replay.speed, self.speeds)) if of}
 
     def all(self, first: System) -> list[tuple[str, float]]:
@@ -42,22 +41,10 @@ class OtherGrounds:
 
 
 def search_all(
-    path: Path,
-    trace: Replayable,
-    systems: Mapping[str, System],
-    others: OtherGrounds,
-    question: Question,
-    first: Decision | None,
-    budget: Budget,
-    *,
-    fill: float | None,
-    more: bool,
-    **how: Any,
-) -> None:
-    """Writes the table of choices: a row for each drive and load, each with the budget of its own.
-
-    `first` is the decision on the study's own ground, `more` and `how` are as in `contenders` and `choose`.
-    """
+    path: Path, trace: Replayable, systems: Mapping[str, System], others: OtherGrounds, question: Question,
+    first: Decision | None, budget: Budget, *, fill: float | None, more: bool, **how: Any,
+) -> None:  # fmt: skip
+    """Writes the table of choices, each searched with a budget of its own; `first` is that of the study's ground."""
     rows = []
     for place, (device, speed) in enumerate(others.all(next(iter(systems.values())))):
         if place == 0:

@@ -37,7 +37,6 @@ class Inquiry(Search):
 
     @property
     def before(self) -> float | None:
-        """The goal's figure as it is; None where no request has one."""
         return self.goal.value(self.case.base.summary)
 
     @cached_property
@@ -73,7 +72,6 @@ class Inquiry(Search):
         return [dict(one.sets) for one in self.changes]
 
     def causes(self) -> list[Consequence]:
-        """The bottlenecks that cost something, the first to be named first."""
         real = [one for one in self._replayed(self.ideals) if one.percent >= TOLD_PERCENT]
         cost = {one.name: one.percent for one in real}
 
@@ -126,7 +124,6 @@ class Inquiry(Search):
         return next((step for step in against if costs[id(step)] <= min(costs.values()) * (1 + self.worth)), None)
 
     def untried(self) -> list[Level]:
-        """Things that may cost something and were not switched off."""
         return [one for one in self.ideals if self.missing([one.sets])]
 
     def open_steps(self) -> list[Sets]:

@@ -55,11 +55,10 @@ class KeptFigures:
     path: Path | None
     figures: dict[str, Figures] = field(default_factory=dict)
     #: Figures as the file has them: to write all of them anew for each replay would take longer than the replays.
-    _written: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+    _texts: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, path: Path | None) -> KeptFigures:
-        """The replays of the folder; none where it cannot be read."""
         if path is None:
             return cls(None)
         try:
@@ -70,16 +69,12 @@ class KeptFigures:
             return cls(path)
 
     def keep(self, key: str, figures: Figures) -> None:
-        """Adds a replay's figures, and writes them at once."""
         self.figures[key] = figures
         if self.path is not None:
             (self.path / names.CAUSES).mkdir(exist_ok=True)
-            self._written.pop(key, None)
-            for other in self.figures.keys() - self._written.keys():
-                # Not copied as by `asdict`, for that takes long.
-                text = json.dumps(vars(self.figures[other]), separators=(",", ":"))
-                self._written[other] = f"{json.dumps(other)}:{text}"
-            text = ",".join(self._written[key] for key in sorted(self.figures))
+            for other in (self.figures.keys() - self._texts.keys()) | {key}:
+                self._texts[other] = json.dumps({other: vars(self.figures[other])}, separators=(",", ":"))[1:-1]
+            text = ",".join(self._texts[key] for key in sorted(self.figures))
             folder.write_text(self.path / names.CAUSES / names.REPLAYS, f"{{{text}}}")
 
 
@@ -106,15 +101,9 @@ def base_replays(
 
 
 def replay_all(
-    trace: Replayable,
-    searches: Sequence[Search],
-    kept: KeptFigures,
-    budget: Budget,
-    *,
-    threads: int = 0,
-    progress: Progress | None = None,
-    what: str = "causes",
-) -> None:
+    trace: Replayable, searches: Sequence[Search], kept: KeptFigures, budget: Budget, *, threads: int = 0,
+    progress: Progress | None = None, what: str = "causes",
+) -> None:  # fmt: skip
     """Grants the wishes of all searches in turn, until none is left or the budget is used up.
 
     Figures that are `kept` take nothing from it; new ones are added. `progress` is told of the replays that are known
@@ -154,12 +143,9 @@ def _next_wishes(trace: Replayable, searches: Sequence[Search], kept: KeptFigure
 
 
 def _run(
-    trace: Replayable,
-    wishes: Sequence[_Request],
-    kept: KeptFigures,
-    threads: int,
+    trace: Replayable, wishes: Sequence[_Request], kept: KeptFigures, threads: int,
     watch: Callable[[int, int, int], None] | None,
-) -> None:
+) -> None:  # fmt: skip
     """Replays; where one of several cannot be replayed, each by itself."""
 
     def write(index: int, native: _core.RunResult) -> None:

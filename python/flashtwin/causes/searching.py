@@ -52,7 +52,6 @@ class SettingsSearch(Search):
         return [(change, levels) for change, levels in found if levels]
 
     def wanted(self) -> list[Sets]:
-        """The next settings to replay; empty when none is left that may be better."""
         if self.base is None:
             return [] if () in self.failed else [{}]
         if missing := self.asked([(0,) * len(self.axes), *self.beginnings()]):
@@ -79,7 +78,6 @@ class SettingsSearch(Search):
 
     @property
     def best_cost(self) -> float:
-        """The figure that best settings are compared by; infinite before the first replay."""
         return min(self._costs().values(), default=math.inf)
 
     @property

@@ -109,7 +109,6 @@ class Command:
 
 
 def command_of(trace: Replayable, name: str, made: System) -> Command:
-    """How runs of the system on the trace are made by hand."""
     how = dict(trace.source or {})
     path = str(how.pop("path", "TRACE"))
     preset = made.recipe[0]

@@ -120,7 +120,6 @@ class Change:
 
 
 def _times(of: Subject, key: str, words: str, takes: str = "", most: int = 2**32) -> Levels:
-    """Several times as many of something that is limited."""
     now = of[key]
     for more in (now * times for times in _TIMES) if isinstance(now, int) else ():
         if 0 < more <= most:

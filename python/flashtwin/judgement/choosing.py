@@ -23,10 +23,9 @@ from flashtwin.results.reading import SavedRun, StudyFolder
 if TYPE_CHECKING:
     from flashtwin.results.intervals import Blocks
 
-#: The share of the figure that is given up for a cheaper candidate, unless the user says otherwise. Ours.
-WORTH = 0.05
-#: Least requests of the goal's kind for a choice; of a percentile, least requests beyond it. Ours.
-LEAST, BEYOND = 100, 10
+#: Ours: the share of the figure that is given up for a cheaper candidate, unless the user says otherwise; the least
+#: requests of the goal's kind for a choice; of a percentile, the least beyond it.
+WORTH, LEAST, BEYOND = 0.05, 100, 10
 
 
 @dataclass(frozen=True)
@@ -57,14 +56,11 @@ class Loss:
 
     def words(self, goal: Goal) -> str:
         """`1.6 % (0.4 to 2.4) longer`; the interval is in the same direction."""
-        sign = -1.0 if self.share < 0 else 1.0
-        text = units.percent(abs(self.share) * 100.0)
-        if self.interval is not None:
-            low, high = sorted(sign * end * 100.0 for end in self.interval)
-            text += f" ({units.significant(low, 2)} to {units.significant(high, 2)})"
         more, less = ("longer", "shorter") if goal.figure.unit == "ns" else ("more", "less")
-        word = less if (sign < 0) != goal.figure.more_is_better else more
-        return word if math.isinf(self.share) else f"{text} {word}"
+        word = less if (self.share < 0) != goal.figure.more_is_better else more
+        ends = sorted((-end if self.share < 0 else end) * 100.0 for end in self.interval or ())
+        text = f" ({' to '.join(units.significant(end, 2) for end in ends)})" if ends else ""
+        return word if math.isinf(self.share) else f"{units.percent(abs(self.share) * 100.0)}{text} {word}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +185,7 @@ def _price(candidate: Candidate) -> tuple[float, int, str]:
 
 
 def decide(study: StudyFolder, search: Mapping[str, Any] | None = None) -> Decision | None:
-    """The decision among the candidates of a study, else its runs; None where none of them has the goal's figure.
-
-    `search` says how the runs were found, unless the study does.
-    """
+    """The decision among the candidates of a study, or runs of a search; None where none has the goal's figure."""
     study, search = (study.every_candidate, study.candidates) if search is None else (study, search)
     runs = {run.name: run for run in study.runs if not run.is_ideal}
     goal = goal_of(str(search["goal"])) if search else usual_goal(study.baseline.setting("replay.queue_depth"))

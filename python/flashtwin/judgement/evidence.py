@@ -44,12 +44,10 @@ class Evidence:
 
     @property
     def runs(self) -> tuple[SavedRun, ...]:
-        """The finished runs: the candidates, where there are some."""
         return self.study.runs if self.study is not None else ()
 
     @property
     def candidates(self) -> Mapping[str, Any]:
-        """How candidates were found; empty where nobody looked."""
         return self.study.candidates if self.study is not None else {}
 
     @cached_property
@@ -62,7 +60,6 @@ class Evidence:
         return self.decision.choice if self.decision is not None and self.decision.is_searched else None
 
     def number(self, key: str) -> float | None:
-        """A figure of the trace; None where there is none."""
         value = (self.row or {}).get(key)
         return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 

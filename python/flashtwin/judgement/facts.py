@@ -41,7 +41,6 @@ _HAPPENED = ("response.", "pages_programmed", "completed_ns", "erases.total")
 
 
 def happened(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures by which two runs are equal."""
     return {key: value for key, value in sorted(numbers.items()) if key.startswith(_HAPPENED) and value}
 
 

@@ -51,7 +51,6 @@ class Goal:
 
     @property
     def requests(self) -> str:
-        """The requests of the wait ledger that it is about."""
         return _SLOWEST.get(self.statistic, ALL)
 
     @property

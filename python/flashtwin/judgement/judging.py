@@ -18,7 +18,6 @@ ADVICE = ("partitions", "page size", "deduplication", "replication", "waiting")
 
 
 def choice(of: Evidence) -> Verdict | None:
-    """The candidate to choose; None where no run has the goal's figure."""
     decision = of.decision
     if decision is None:
         goal = goal_of(of.candidates["goal"]).words if of.candidates else ""
@@ -91,7 +90,6 @@ def _margin(of: Evidence, decision: Decision, first: Candidate) -> str:
 
 
 def _acknowledged(of: Evidence) -> list[str]:
-    """Whether the choice hangs on when the drive answers a write."""
     varied = of.candidates.get("acknowledged") or {"others": ()}
     sentences = []
     for other in varied["others"]:
@@ -116,7 +114,6 @@ def ground(of: Evidence) -> str:
     )
 
 
-#: Each gives the verdict on its topic, or none where nothing is known of it.
 _TOPICS = (
     choice, workload.replication, workload.deduplication, workload.load, workload.partitions,
     workload.page_size, workload.waiting,

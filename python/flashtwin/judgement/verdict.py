@@ -19,7 +19,6 @@ class Action:
     sets: Mapping[str, Any] = field(default_factory=dict)
     #: The row of the catalogue; empty where it changes nothing.
     change: str = ""
-    #: Whether a replay shows what it brings.
     replayed: bool = False
 
     def __bool__(self) -> bool:
@@ -45,11 +44,9 @@ class Verdict:
     """
 
     topic: str
-    #: The claim, with the numbers; one sentence or two.
     claim: str
     #: In a word or two: `yes`, `no gain`, `6 partitions`, `hash`.
     answer: str = ""
-    #: The reason of the claim, or what speaks against it.
     reason: str = ""
     #: The values behind the words, by where they come from: `ca-ssd:all.mean`, `info.writes`.
     figures: Mapping[str, float] = field(default_factory=dict)
@@ -64,7 +61,6 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """Claim, reason and action as one paragraph: a finding."""
         return joined(self.claim, self.reason, self.action.text)
 
     @property

@@ -38,10 +38,8 @@ FINGERPRINT_BYTES = 28
 STABLE_PERCENT, UNSTABLE_PERCENT = 50.0, 20.0
 #: The share of a drive that pages take up at OP 7 %, as where the write amplification is reckoned; aged.
 FULL = "--set replay.preload=footprint --fill 93%"
-#: Partitions of a drive at least, if there are any, and at most.
-PARTITIONS = (2, 32)
-#: Periods that a trace is cut into where its own are too long. Ours.
-PERIODS = 12
+#: Ours: partitions of a drive at least and at most; periods that a trace is cut into where its own are too long.
+PARTITIONS, PERIODS = (2, 32), 12
 #: Shares of waiting in a request's time, in percent, from which on a drive is overloaded and below which it is idle.
 OVERLOADED_PERCENT, IDLE_PERCENT = 95.0, 5.0
 
@@ -75,7 +73,6 @@ _FIGURES: dict[str, dict[str, str]] = {
 
 
 def load(of: Evidence) -> Verdict | None:
-    """Whether the drive is overloaded or idle at this speed: then other verdicts mean little."""
     if of.study is None:
         return None
     base = of.study.baseline

@@ -13,7 +13,6 @@ from flashtwin.results.trees import dig, leaves, literal
 
 
 def settings(run: SavedRun) -> list[tuple[str, str]]:
-    """Every key of the resolved configuration with its value, in the order of the file."""
     return [(path, literal(value)) for path, value in leaves(run.config)]
 
 
@@ -70,7 +69,7 @@ def was_made_equal(study: StudyFolder) -> bool:
 
 #: Faults of fewer requests than this (percent) stand in the footer, not on top.
 MINOR_PERCENT = 0.1
-#: Counters of the reader that count good lines, not faults.
+#: Counters of good lines.
 _NOT_A_FAULT = ("lines", "joined_lines", "partial_writes", "partial_trims")
 
 
