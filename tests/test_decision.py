@@ -72,9 +72,8 @@ def test_no_verdict_speaks_against_the_choice(folder: Path) -> None:
     made = decided(folder)
     choice = made.choice
     assert choice is not None
-    tried = {one["command"]: one for one in load(folder).candidates["beside"]}
-    for data in load(folder).at_their_best.explained.values():
-        tried |= {one["command"]: one for one in data["steps"]}
+    explained = load(folder).at_their_best.explained.values()
+    tried = {one["command"]: one for data in explained for one in data["steps"]}
     for one in verdicts(folder):
         if one.topic == "verdict" or not one.action.sets or one.action.words.startswith("The choice has it"):
             continue
@@ -113,12 +112,10 @@ def test_every_system_that_a_sentence_names_is_in_the_table(folder: Path) -> Non
 
 
 def test_every_printed_command_gives_the_printed_figure(folder: Path, cli: Cli) -> None:
-    """The choice, all other candidates, and what was tried beside it."""
+    """All candidates, and changes that were tried beside the choice."""
     study = load(folder)
     goal = goal_of(study.candidates["goal"])
     printed = {one.command: made.value(one) for made in [decided(folder)] for one in made.candidates}
-    best = [one for one in study.candidates["beside"] if one["percent"] > 0][:2]
-    printed |= {one["command"]: one["value"] for one in best}
     for data in study.at_their_best.explained.values():
         printed |= {one["command"]: one["value"] for one in data["steps"][:2]}
     for command, value in printed.items():

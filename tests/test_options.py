@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
-from flashtwin.causes.figures import goal
 from flashtwin.cli._options import ReplayOptions
 from flashtwin.cli.trace import trace
+from flashtwin.judgement.goals import goal_of as goal
 from flashtwin.results import figures, folder, schema
 from flashtwin.traces.reading import Reading
 

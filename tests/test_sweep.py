@@ -339,6 +339,7 @@ def test_every_trace_has_panels_of_its_own(tmp_path: Path, small_trace: Path) ->
         (("--on", "tcp://x"), "dask://"),
         (("--trade", "wa,nothing"), "no figure"),
         (("--systems", "nothing"), "nothing"),
+        (("--set", "hash_lane=1,2"), "there is no key 'hash_lane'; did you mean 'engine.hash_lanes'?"),
     ],
 )
 def test_wrong_use(cli: Cli, small_trace: Path, arguments: tuple[str, ...], complaint: str) -> None:

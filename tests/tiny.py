@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 
 import flashtwin as ft
 from flashtwin.causes import choosing
-from flashtwin.causes.budget import Budget
-from flashtwin.causes.figures import goal
+from flashtwin.causes.replaying import Budget
 from flashtwin.causes.stored import system_of
 from flashtwin.characterization.measuring import Characterization
+from flashtwin.judgement.goals import goal_of
 from flashtwin.results import names, rows
 from flashtwin.results.keys import traits
 from flashtwin.sweeps.across import CharacterizedTrace
@@ -113,7 +113,7 @@ def write_study(
 
 def choose(folder: Path, source: ft.Trace) -> None:
     runs = {name: system_of(name, one.summary["config"]) for name, one in ft.Comparison.read(folder).items()}
-    question = choosing.Question(goal("all.mean"))
+    question = choosing.Question(goal_of("all.mean"))
     competing = choosing.contenders(runs, question.goal, more=False)
     choosing.choose(folder, source, competing, question, Budget(10**6, len(source)), threads=1)
 

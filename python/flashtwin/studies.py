@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from flashtwin.arguments import checked
 from flashtwin.causes import choosing, explaining, holding
-from flashtwin.causes.budget import Budget
-from flashtwin.causes.figures import Figures, usual_goal
-from flashtwin.causes.figures import goal as named_goal
 from flashtwin.causes.holding import OtherGrounds
-from flashtwin.causes.replaying import KeptFigures, base_figures, base_replays
+from flashtwin.causes.replaying import Budget, KeptFigures, base_figures
 from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.errors import ArgumentError
 from flashtwin.judgement.choosing import WORTH, too_few
 from flashtwin.judgement.costs import Prices
-from flashtwin.judgement.goals import Goal
+from flashtwin.judgement.goals import Figures, Goal, goal_of, usual_goal
 from flashtwin.progress import Notify, Progress
 from flashtwin.replays.folders import SYSTEMS, replay_into, without_contents
 from flashtwin.replays.grounds import check_raw_pages
@@ -154,8 +151,7 @@ def study(
     'report.html'
     """
     question, grounds = asked_for(goal, worth, prices), OtherGrounds(tuple(map(str, devices)), tuple(speeds))
-    first: dict[str, Value] = {key: of[0] for key, of in grounds.first.items()}
-    chosen = name_systems(systems, {**first, **merged(settings, sets)}, equal_ground=equal_ground)
+    chosen = name_systems(systems, {**grounds.first, **merged(settings, sets)}, equal_ground=equal_ground, by_all=True)
     with folder.prepared(out) as path:
         opened = as_replayable(trace, progress)
         asked = StudyQuestions(
@@ -176,7 +172,7 @@ class WantedChoice:
 
     def of(self, system: System, capacity_bytes: float) -> choosing.Question:
         """The question about a system's drive."""
-        goals = self.goals or (usual_goal(system.config),)
+        goals = self.goals or (usual_goal(system.config["replay"]["queue_depth"]),)
         second = goals[1] if len(goals) > 1 else None
         return choosing.Question(goals[0], second, self.worth, self.prices, capacity_bytes)
 
@@ -188,7 +184,7 @@ def asked_for(goal: str | None, worth: float, prices: str | Path | None) -> Want
         ConfigError: there is no such figure, or the prices cannot be read.
         ArgumentError: a share below 0 is given up, or there are more than two goals.
     """
-    goals = tuple(named_goal(name.strip()) for name in goal.split(",")) if goal is not None else ()
+    goals = tuple(goal_of(name.strip()) for name in goal.split(",")) if goal is not None else ()
     if len(goals) > 2:
         raise ArgumentError(f"'{goal}' names {len(goals)} goals; a second one stands beside the first, no third")
     if not 0.0 <= worth < 1.0:
@@ -237,7 +233,7 @@ def run(
         path, trace, systems, asked.threads, progress, notify,
         equal_ground=asked.equal_ground, per_request=asked.per_request,
     )  # fmt: skip
-    limits = _decide(path, trace, systems, question, asked, progress, notify)
+    limits = _decide(path, trace, systems, question, asked, progress)
     _characterize(path, trace, next(iter(systems.values())).period_s, progress)
     if progress and asked.report:
         progress("report", 0, 0)
@@ -254,44 +250,40 @@ def _decide(
     question: choosing.Question,
     asked: StudyQuestions,
     progress: Progress | None,
-    notify: Notify | None,
 ) -> list[Mapping[str, Any]]:
     """The candidates, and what holds the choice back; those of an earlier study are deleted first."""
     for file in (*names.explained(path), path / names.CANDIDATES, path / names.CHOICES):
         file.unlink(missing_ok=True)
     if asked.effort == 0:
         return []
-    kept, runs = KeptFigures.of(path), dict[str, tuple[System, Figures]]()
+    kept, runs = KeptFigures.of(path), dict[str, Figures]()
     for name, system in systems.items():
         figures = base_figures(Result.read(names.run(path, name)))
         kept.keep(folder.run_key(trace.digest, system.config), figures)
-        runs[name] = (system, figures)
-    replay_ops = explaining.replay_ops(runs)
+        runs[name] = figures
+    replay_ops = explaining.replay_ops(runs.values())
     how: dict[str, Any] = {"threads": asked.threads, "progress": progress}
     effort = None if asked.effort is None else round(asked.effort * _FOR_THE_CHOICE)
-    few = bool(too_few(question.goal, next(iter(runs.values()))[1].summary))
+    few = bool(too_few(question.goal, next(iter(runs.values())).summary))
     # Of too few requests no search can tell.
     budget = Budget(0 if few else effort, replay_ops)
     competing = choosing.contenders(systems, question.goal, more=asked.any_systems and not few)
     competing = replace(competing, systems=dict(without_contents(trace, competing.systems)))
-    decision = choosing.choose(path, trace, competing, question, budget, notify=notify, **how)
+    decision = choosing.choose(path, trace, competing, question, budget, **how)
     if asked.grounds and not few:
         holding.search_all(
-            path, trace, systems, asked.grounds, question, decision, effort=effort, replay_ops=replay_ops,
-            fill=asked.fill, any_systems=asked.any_systems, notify=notify, **how,
+            path, trace, systems, asked.grounds, question, decision, Budget(effort, replay_ops), fill=asked.fill,
+            more=asked.any_systems, **how,
         )  # fmt: skip
     first = decision.choice if decision is not None else None
     if decision is None or first is None:
         return []
     always = asked.vary_acknowledgement
     holding.acknowledge_otherwise(path, trace, competing.systems, decision, always=always, **how)
-    chosen = {first.run.name: competing.systems[first.system].with_sets(first.sets)}
     rest = None if asked.effort is None else max(asked.effort - budget.begun * replay_ops, 1)
-    figures_of = base_replays(trace, chosen, KeptFigures.of(path), asked.threads, progress)
-    found = explaining.explain_runs(
-        path, trace, {name: (one, figures_of[name]) for name, one in chosen.items()}, goal=question.goal,
-        worth=question.worth, budget=Budget(rest, replay_ops), **how,
-    )  # fmt: skip
+    chosen = {first.run.name: competing.systems[first.system].with_sets(first.sets)}
+    goal, worth = question.goal, question.worth
+    found = explaining.explain_runs(path, trace, chosen, goal=goal, worth=worth, effort=rest, **how)
     return [one.data for _, one in found.items()]
 
 

@@ -1,7 +1,6 @@
 """A budget of work is kept and spent on the most telling replays, skipped ones are named; Ctrl-C loses nothing."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,12 +12,13 @@ import flashtwin as ft
 from flashtwin import _core, cli
 from flashtwin.causes import replaying
 from flashtwin.causes.bottlenecks import BY_NAME
-from flashtwin.causes.budget import Budget
-from flashtwin.causes.case import Sets, key_of
-from flashtwin.causes.explaining import InterruptedExplanation, _told
-from flashtwin.causes.figures import Figures, usual_goal
+from flashtwin.causes.case import key_of
+from flashtwin.causes.explaining import InterruptedExplanation, document
 from flashtwin.causes.inquiry import Inquiry
-from flashtwin.causes.replaying import KeptFigures, base_replays, replay_all
+from flashtwin.causes.replaying import Budget, KeptFigures, base_replays, replay_all
+from flashtwin.causes.stored import Command
+from flashtwin.judgement.catalogue import Sets
+from flashtwin.judgement.goals import Figures, usual_goal
 from flashtwin.replays.presets import system
 
 from .scenarios import hash_lane, nothing, slow_bus
@@ -28,14 +28,14 @@ def test_only_what_fits_is_begun() -> None:
     budget = Budget(1000, 300)
     assert budget.fits(100) == 3
     assert budget.begin(2) == 2
-    assert (budget.fits(100), budget.left) == (1, 400)
+    assert budget.fits(100) == 1
     assert budget.begin(5) == 1
-    assert (budget.begin(1), budget.left) == (0, 100)
+    assert budget.begin(1) == 0
 
 
 def test_without_a_budget_all_fits() -> None:
     budget = Budget(None, 10**9)
-    assert (budget.begin(100), budget.left) == (100, None)
+    assert budget.begin(100) == 100
 
 
 def test_a_few_replays_are_made_of_the_longest_trace() -> None:
@@ -55,12 +55,20 @@ class Machine:
     done: list[Sets] = field(default_factory=list)
 
     def run(
-        self, _: ft.Trace, wishes: Sequence[replaying._ReplayRequest], kept: KeptFigures, _threads: int, _watch: object
+        self, _: ft.Trace, wishes: Sequence[replaying._Request], kept: KeptFigures, _threads: int, _watch: object
     ) -> None:
         for wish in wishes:
             kept.keep(wish.key, self.base)
-            wish.grant(self.base)
+            wish.search.known[key_of(wish.sets)] = self.base
             self.done.append(wish.sets)
+
+
+def steps_left(inquiry: Inquiry) -> int:
+    return len(inquiry.missing(one.sets for one in inquiry.treatments()))
+
+
+def inquiry_of(system: ft.System, base: Figures) -> Inquiry:
+    return Inquiry(system, usual_goal(system.config["replay"]["queue_depth"]), {(): base})
 
 
 @dataclass
@@ -72,22 +80,23 @@ class AskedCase:
     def of(cls, name: str = "ca-ssd") -> Self:
         trace, chosen = hash_lane().trace(), system(name)
         figures = base_replays(trace, {name: chosen}, KeptFigures(None))
-        return cls(trace, Inquiry(chosen, figures[name], usual_goal(chosen.config)))
+        return cls(trace, inquiry_of(chosen, figures[name]))
 
 
 def spend(monkeypatch: pytest.MonkeyPatch, effort: int | None, threads: int = 1) -> tuple[Machine, Inquiry]:
     """Replays of one page operation each."""
     asked = AskedCase.of()
-    machine = Machine(asked.inquiry.base)
-    monkeypatch.setattr(replaying, "_run", machine.run)
-    replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(effort, 1), threads=threads)
+    machine = Machine(asked.inquiry.case.base)
+    with monkeypatch.context() as patch:
+        patch.setattr(replaying, "_run", machine.run)
+        replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(effort, 1), threads=threads)
     return machine, asked.inquiry
 
 
 @pytest.mark.parametrize("effort", [0, 1, 3, 10, 1000])
 def test_a_budget_is_filled_and_kept(monkeypatch: pytest.MonkeyPatch, effort: int) -> None:
     machine, inquiry = spend(monkeypatch, effort)
-    assert len(machine.done) == effort or not (inquiry.untried() or inquiry.steps_left())
+    assert len(machine.done) == effort or not (inquiry.untried() or steps_left(inquiry))
     assert bool(inquiry.untried()) == (len(machine.done) < len(inquiry.ideals))
 
 
@@ -98,24 +107,15 @@ def test_what_tells_most_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> N
         for threads in (1, 3):
             machine, _ = spend(monkeypatch, effort, threads)
             assert machine.done == all_of_it.done[:effort]
-    assert all_of_it.done[0] == BY_NAME["hash"].off(inquiry.case).sets
-    assert (inquiry.untried(), inquiry.steps_left()) == ([], 0)
-
-
-def test_how_long_the_rest_lasts_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, said = AskedCase.of(), list[str]()
-    monkeypatch.setattr(replaying, "_run", Machine(asked.inquiry.base).run)
-    monkeypatch.setattr(replaying, "NOTED_S", 0.0)
-    replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(10**6, 1), notify=said.append)
-    assert len(said) == 1
-    assert re.fullmatch(r"causes: .+ more at most, for .+ page operations", said[0])
+    assert all_of_it.done[0] == BY_NAME["hash"].of(inquiry.case)[0].sets
+    assert (inquiry.untried(), steps_left(inquiry)) == ([], 0)
 
 
 def test_of_two_that_ask_for_one_replay_it_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = AskedCase.of()
-    machine = Machine(asked.inquiry.base)
+    machine = Machine(asked.inquiry.case.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
-    both = [asked.inquiry, Inquiry(asked.inquiry.system, asked.inquiry.base, asked.inquiry.goal)]
+    both = [asked.inquiry, inquiry_of(asked.inquiry.system, asked.inquiry.case.base)]
     replay_all(asked.trace, both, KeptFigures(None), Budget(None, 1))
     assert len(machine.done) == len({key_of(sets) for sets in machine.done})
     assert both[0].known == both[1].known
@@ -130,34 +130,34 @@ def faster(sets: Sets, base: Figures) -> Figures:
 def test_likely_causes_then_steps_then_all_else() -> None:
     """Causes with a charge in the ledger come first, then lanes against the hash unit, other causes."""
     inquiry = AskedCase.of().inquiry
-    base = inquiry.base
+    base = inquiry.case.base
     asked = []
     while wanted := inquiry.wanted():
         asked.append(wanted)
         inquiry.known |= {key_of(sets): faster(sets, base) for sets in wanted}
     likely, steps, others = asked
-    ideals = [one.key for one in inquiry.ideals]
+    ideals = [key_of(one.sets) for one in inquiry.ideals]
     assert {key_of(sets) for sets in [*likely, *others]} == set(ideals)
     assert key_of(likely[0]) == ideals[0]
     assert {tuple(sets) for sets in steps} == {("engine.hash_lanes",)}
-    assert (inquiry.untried(), inquiry.steps_left()) == ([], 0)
+    assert (inquiry.untried(), steps_left(inquiry)) == ([], 0)
 
 
 def test_what_is_missing_is_counted() -> None:
     inquiry = AskedCase.of().inquiry
-    inquiry.known |= {one.key: faster(dict(one.sets), inquiry.base) for one in inquiry.ideals}
+    inquiry.known |= {key_of(one.sets): faster(dict(one.sets), inquiry.case.base) for one in inquiry.ideals}
     steps = inquiry.wanted()
-    assert inquiry.steps_left() == len({key_of(sets) for sets in steps}) > 0
-    inquiry.known |= {key_of(sets): inquiry.base for sets in steps}
-    assert inquiry.steps_left() == 0
+    assert steps_left(inquiry) == len({key_of(sets) for sets in steps}) > 0
+    inquiry.known |= {key_of(sets): inquiry.case.base for sets in steps}
+    assert steps_left(inquiry) == 0
 
 
 def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     _, one = spend(monkeypatch, 3)
-    found = _told(AskedCase.of().trace, {"ca-ssd": one})["ca-ssd"]
-    assert found.data["replays"] == 3
+    found = document(one, Command("TRACE", "ca-ssd", "ca-ssd", {}))
+    assert found["replays"] == 3
     assert one.untried()
-    said = next(sentence for sentence in found.data["more"] if sentence.startswith("Beyond the effort: "))
+    said = next(sentence for sentence in found["more"] if sentence.startswith("Beyond the effort: "))
     for untried in one.untried():
         assert BY_NAME[untried.of[0]].words in said
     assert "--effort all` does that." in said
@@ -166,12 +166,12 @@ def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_no_answer_before_all_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     trace, chosen = nothing().trace(), system("conventional")
     figures = base_replays(trace, {"conventional": chosen}, KeptFigures(None))
-    inquiry = Inquiry(chosen, figures["conventional"], usual_goal(chosen.config))
-    monkeypatch.setattr(replaying, "_run", Machine(inquiry.base).run)
+    inquiry = inquiry_of(chosen, figures["conventional"])
+    monkeypatch.setattr(replaying, "_run", Machine(inquiry.case.base).run)
     verdicts = {}
     for effort in (2, None):
         replay_all(trace, [inquiry], KeptFigures(None), Budget(effort, 1), threads=1)
-        verdicts[effort] = _told(trace, {"conventional": inquiry})["conventional"].answer
+        verdicts[effort] = inquiry.answer()
     assert verdicts == {2: "unknown", None: "nothing"}
 
 
@@ -195,7 +195,7 @@ def test_an_interrupt_brings_the_answer_so_far() -> None:
     found = stopped.value.found[one.system]
     assert found.data["interrupted"]
     assert found.data["causes"]
-    assert found.text.splitlines()[0] == "Interrupted after 5 replays; the answer so far:"
+    assert found.text.splitlines()[0] == "Interrupted after 4 replays; the answer so far:"
     assert any(sentence.startswith("Interrupted before ") for sentence in found.data["more"])
 
 
@@ -208,7 +208,7 @@ def test_ctrl_c_prints_what_is_known(tmp_path: Path, capsys: pytest.CaptureFixtu
     slow_bus().trace().write_parquet(tmp_path / "bus.parquet")
     assert cli.run(words(tmp_path / "bus.parquet")) == 130
     out, err = capsys.readouterr()
-    assert out.startswith("Interrupted after 5 replays; the answer so far:\n")
+    assert out.startswith("Interrupted after 4 replays; the answer so far:\n")
     assert err.splitlines() == ["interrupted; no incomplete file was left"]
     assert cli.run(words(tmp_path / "bus.parquet", "--json")) == 130
     (found,) = json.loads(capsys.readouterr().out)

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 import flashtwin as ft
 from flashtwin.causes import choosing
 from flashtwin.causes.case import key_of
-from flashtwin.causes.figures import Figures, goal
 from flashtwin.causes.replaying import base_figures
-from flashtwin.causes.searching import Point, Search
-from flashtwin.judgement.choosing import Candidate, Decision
+from flashtwin.causes.searching import Point, SettingsSearch
+from flashtwin.judgement import facts
+from flashtwin.judgement.choosing import Candidate, Decision, Loss
 from flashtwin.judgement.choosing import decide as decide_study
 from flashtwin.judgement.costs import Prices
-from flashtwin.judgement.losses import Loss
+from flashtwin.judgement.goals import Figures
+from flashtwin.judgement.goals import goal_of as goal
 from flashtwin.replays import aged
 from flashtwin.replays.running import Result
 from flashtwin.results import names
@@ -38,7 +39,14 @@ FEW, MANY = "4 hash lanes", "16 hash lanes"
 
 
 def made(ns: float, **more: float) -> Figures:
-    counts = {"response.all.mean_ns": ns, "response.all.count": 10, "replay.speed": 1.0, "pages_programmed": 1}
+    counts = {
+        "response.all.mean_ns": ns,
+        "response.all.count": 10,
+        "replay.speed": 1.0,
+        "pages_programmed": 1,
+        "page_ops.pages_hashed": 1,
+        "response.read.count": 5,
+    }
     return Figures({**counts, **more}, {"all": {"all": {"host_read": ns / 2, "service": ns / 2}}})
 
 
@@ -47,13 +55,13 @@ def by_settings(search_system: ft.System, figures: Figures) -> float:
     return figures["programs"] + search_system.config["engine"]["hash_lanes"] / 100.0
 
 
-def search_of(name: str) -> Search:
-    search = Search(ft.system(name), MEAN, by_settings)
+def search_of(name: str) -> SettingsSearch:
+    search = SettingsSearch(ft.system(name), MEAN, price=by_settings)
     search.known[()] = made(9e5)
     return search
 
 
-def searched(search: Search, value: Callable[[Mapping[str, Any]], float]) -> int:
+def searched(search: SettingsSearch, value: Callable[[Mapping[str, Any]], float]) -> int:
     """Answers a search until it asks for nothing more; returns how many replays that took."""
     search.goes_on = True
     asked = 0
@@ -64,25 +72,26 @@ def searched(search: Search, value: Callable[[Mapping[str, Any]], float]) -> int
     return asked
 
 
-def every(search: Search) -> list[Point]:
+def every(search: SettingsSearch) -> list[Point]:
     levels = (range(len(levels) + 1) for _, levels in search.axes)
-    return [point for point in itertools.product(*levels) if search._sensible(point)]
+    return [point for point in itertools.product(*levels) if search.is_sensible(point)]
 
 
-def words(search: Search, point: Point | None) -> list[str]:
-    return [level.words for _, level in search.levels(point)] if point is not None else []
+def words(search: SettingsSearch, point: Point | None) -> list[str]:
+    return [level.words for level in search.levels(point)] if point is not None else []
 
 
 @given(
     factors=st.lists(st.floats(0.5, 2.0), min_size=12, max_size=12), name=st.sampled_from(["conventional", "rr-ssd"])
 )
 def test_independent_settings_reach_the_optimum(factors: list[float], name: str) -> None:
-    """Each setting shortens or lengthens the time by a factor of its own: then one at a time is enough."""
+    """Each key shortens or lengthens the time by a factor of its own: then one at a time is enough."""
     search = search_of(name)
-    factor = dict(zip((level.words for _, of in search.axes for level in of), itertools.cycle(factors), strict=False))
+    keys = dict.fromkeys(item for _, of in search.axes for level in of for item in level.sets.items())
+    factor = dict(zip(keys, itertools.cycle(factors), strict=False))
 
     def value(point: Point) -> float:
-        return 1e6 * math.prod(factor[one] for one in words(search, point))
+        return 1e6 * math.prod(factor[item] for item in sorted(search.sets(point).items()))
 
     by_key = {key_of(search.sets(point)): value(point) for point in every(search)}
     search.known[()] = made(by_key[()])
@@ -99,10 +108,10 @@ def test_what_brings_nothing_is_not_set() -> None:
     assert words(search, search.fastest()) == [FEW]
 
 
-def known(search: Search, settings: Mapping[tuple[str, ...], Figures]) -> None:
+def known(search: SettingsSearch, settings: Mapping[tuple[str, ...], Figures]) -> None:
     for point in every(search):
         if tuple(words(search, point)) in settings:
-            search._missing([point])
+            search.asked([point])
             search.known[key_of(search.sets(point))] = settings[tuple(words(search, point))]
 
 
@@ -149,7 +158,7 @@ def test_settings_that_do_not_matter_are_not_tried() -> None:
     assert not any("hash" in one for point in points for one in point)
     weighing = [point for point in points if "load by expected wait" in point]
     assert weighing
-    assert all("least-loaded placement" in point for point in weighing)
+    assert all({"least-loaded placement", "placement by expected wait"} & set(point) for point in weighing)
 
 
 def grid(trace: ft.Trace, competing: Mapping[str, ft.System], goals: Sequence[str]) -> dict[str, float]:
@@ -167,8 +176,8 @@ def grid(trace: ft.Trace, competing: Mapping[str, ft.System], goals: Sequence[st
             systems.append(one.with_sets(keys))
     found: list[Figures] = []
     aged.run(trace, systems, 0, None, lambda _, native: found.append(base_figures(Result("replay", native))))
-    on_time = [one for one in found if one.lateness is None]
-    return {name: min(value for one in on_time if (value := one.value(goal(name))) is not None) for name in goals}
+    on_time = [one.summary for one in found if facts.late_by(one.summary) is None]
+    return {name: min(value for one in on_time if (value := goal(name).value(one)) is not None) for name in goals}
 
 
 def decided(path: Path) -> Decision:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import flashtwin as ft
 from flashtwin import cli
 from flashtwin.causes.bottlenecks import BOTTLENECKS
-from flashtwin.causes.case import Case, Sets
-from flashtwin.causes.figures import Figures, usual_goal
+from flashtwin.causes.case import key_of
 from flashtwin.causes.inquiry import Inquiry
-from flashtwin.judgement.catalogue import BY_NAME, CHANGES
+from flashtwin.judgement.catalogue import BY_NAME, CHANGES, Sets
+from flashtwin.judgement.goals import Figures, usual_goal
 from flashtwin.replays import aged, running
 from flashtwin.replays.presets import System
 
@@ -50,12 +50,18 @@ def figures(footprint_pages: int, **more: int) -> Figures:
     return Figures({**response, **counts, **{key.replace("__", "."): of for key, of in more.items()}}, ledger={})
 
 
-def what_ifs(case: Case) -> Iterator[tuple[str, Sets]]:
-    for one in BOTTLENECKS:
-        yield one.name, case.changes(one.off(case).sets)
-    for change in CHANGES:
-        for level in change.of(case):
-            yield f"{change.name}: {level.words}", case.changes(level.sets)
+def inquiry_of(system: System, base: Figures) -> Inquiry:
+    return Inquiry(system, usual_goal(system.config["replay"]["queue_depth"]), {(): base})
+
+
+def what_ifs(inquiry: Inquiry) -> Iterator[tuple[str, Sets, str]]:
+    """Each with the reason why it cannot be built."""
+    for change in [*BOTTLENECKS, *CHANGES]:
+        for level in change.of(inquiry.case):
+            made = inquiry.made(level.sets)
+            reason = inquiry.failed.get(key_of(level.sets), "")
+            assert (made is None) == bool(reason)
+            yield f"{change.name}: {level.words}", dict(level.sets), reason
 
 
 def test_a_drive_at_93_percent_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,9 +148,8 @@ def test_what_ifs_of_any_drive(
         shape = {**shape, "engine.multi_plane": "none"}
     one = filled_by(ft.system(system, settings={**shape, "nand.blocks_per_plane": 1000}), footprint_pages, fill)
     counts = {} if collects else {"flash_writes__gc": 0, "erases__total": 0}
-    case = Case.of(one, figures(footprint_pages, **counts), usual_goal(one.config))
-    for words, sets in what_ifs(case):
-        reason = case.refusal(sets)
+    inquiry = inquiry_of(one, figures(footprint_pages, **counts))
+    for words, sets, reason in what_ifs(inquiry):
         assert "\n" not in reason
         if reason:
             continue
@@ -161,10 +166,10 @@ def test_what_is_not_refused_can_be_replayed(fill: float, channels: int, pages_p
     trace = overwritten(pages=300, writes=400)
     keys = {**SMALL, "nand.channels": channels, "nand.pages_per_block": pages_per_block}
     one = running.fitted(trace, {"one": ft.system("conventional", settings=keys)}, fill)["one"]
-    case = Case.of(one, figures(300), usual_goal(one.config))
-    for _, sets in what_ifs(case):
+    inquiry = inquiry_of(one, figures(300))
+    for _, sets, reason in what_ifs(inquiry):
         # Speeds and depths make the same drive.
-        if not case.refusal(sets) and any(key.startswith(("nand.", "ftl.")) for key in sets):
+        if not reason and any(key.startswith(("nand.", "ftl.")) for key in sets):
             assert ft.replay(trace, one.with_sets(sets)).summary["requests"]["completed"] == 400
 
 
@@ -188,8 +193,8 @@ def test_nothing_is_proposed_that_the_core_refuses(name: str) -> None:
         except ft.ConfigError:
             continue
         allowed += 1
-        case = Case.of(one, figures(1000), usual_goal(one.config))
-        assert {words: reason for words, sets in what_ifs(case) if (reason := case.refusal(sets))} == {}
+        inquiry = inquiry_of(one, figures(1000))
+        assert {words: reason for words, _, reason in what_ifs(inquiry) if reason} == {}
     # The four rules, two of them with the cache, on three kinds of units, of which two know common commands.
     assert allowed == 6 * 5
 
@@ -212,7 +217,7 @@ def test_writes_that_complete_when_hashed_are_predicted_exactly() -> None:
 def test_a_page_map_is_not_told_to_answer_when_hashed() -> None:
     """It hashes nothing, and would answer at once: the gain of a cache is known."""
     one = ft.system("conventional")
-    case = Case.of(one, figures(1000, page_ops__pages_hashed=0), usual_goal(one.config))
+    case = inquiry_of(one, figures(1000, page_ops__pages_hashed=0)).case
     assert [level.sets["engine.write_cache_pages"] for level in BY_NAME["write cache"].of(case)] == [4096]
     assert BY_NAME["acknowledgement"].of(case) == []
 
@@ -220,4 +225,4 @@ def test_a_page_map_is_not_told_to_answer_when_hashed() -> None:
 def test_an_inquiry_without_requests_skips_nothing() -> None:
     one = ft.system("conventional", blocks_per_plane=6)
     silent = replace(figures(10**9), summary={"trace.footprint_pages": 10**9})
-    assert Inquiry(one, silent, usual_goal(one.config)).skipped() == []
+    assert inquiry_of(one, silent).skipped() == []

@@ -1,4 +1,4 @@
-"""Where a choice holds: the same question on other drives and under other loads, each searched by itself."""
+"""Where a choice holds: the same question on other drives, under other loads, and with writes answered otherwise."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin import units
-from flashtwin.causes.budget import Budget
 from flashtwin.causes.choosing import Question, choose, contenders
+from flashtwin.causes.replaying import Budget
 from flashtwin.errors import ConfigError
-from flashtwin.judgement import catalogue
-from flashtwin.judgement.choosing import Decision, decide_among
-from flashtwin.progress import Notify, Progress
+from flashtwin.judgement.catalogue import write_cache
+from flashtwin.judgement.choosing import Decision, decide
 from flashtwin.replays.filling import filled
 from flashtwin.replays.folders import replay_into, without_contents
 from flashtwin.replays.presets import System, acknowledgements, refusal
@@ -33,85 +32,59 @@ class OtherGrounds:
         return max(len(self.devices), len(self.speeds)) > 1
 
     @property
-    def first(self) -> dict[str, tuple[Any, ...]]:
-        """The keys that differ between grounds, each with its values; none where there is but the study's own."""
-        found = {K.device: self.devices, K.replay.speed: self.speeds}
-        return {key: values for key, values in found.items() if values}
+    def first(self) -> dict[str, Any]:
+        return {key: of[0] for key, of in ((K.device, self.devices), (K.replay.speed, self.speeds)) if of}
 
     def all(self, first: System) -> list[tuple[str, float]]:
-        """Each drive with each speed."""
         devices = self.devices or (str(first.config["device"]),)
         return list(itertools.product(devices, self.speeds or (float(first.config["replay"]["speed"]),)))
 
 
 def search_all(
-    path: Path,
-    trace: Replayable,
-    systems: Mapping[str, System],
-    others: OtherGrounds,
-    question: Question,
-    first: Decision | None,
-    *,
-    effort: int | None,
-    replay_ops: int,
-    fill: float | None,
-    any_systems: bool,
-    notify: Notify | None = None,
-    threads: int = 0,
-    progress: Progress | None = None,
-) -> None:
-    """Writes the table of choices: a row for each drive and load; `first` is the decision on the study's own ground."""
+    path: Path, trace: Replayable, systems: Mapping[str, System], others: OtherGrounds, question: Question,
+    first: Decision | None, budget: Budget, *, fill: float | None, more: bool, **how: Any,
+) -> None:  # fmt: skip
+    """Writes the table of choices, each searched with a budget of its own; `first` is that of the study's ground."""
     rows = []
     for place, (device, speed) in enumerate(others.all(next(iter(systems.values())))):
         if place == 0:
             rows.append(_row(device, speed, first))
             continue
-        where = path / names.GROUNDS / names.file_name(f"{Path(device).stem} {speed:g}x")
-        where.mkdir(parents=True, exist_ok=True)
+        where = _ground(path, f"{Path(device).stem} {speed:g}x")
         try:
             made = {name: one.with_sets({K.device: device, K.replay.speed: speed}) for name, one in systems.items()}
             made = made if fill is None else filled(trace, made, fill)
-            competing = contenders(without_contents(trace, made), question.goal, more=any_systems)
+            competing = contenders(without_contents(trace, made), question.goal, more=more)
         except ConfigError as error:
             rows.append({**_row(device, speed, None), "why": str(error)})
             continue
-        budget = Budget(effort, replay_ops)
-        decision = choose(where, trace, competing, question, budget, threads=threads, progress=progress, notify=notify)
-        rows.append(_row(device, speed, decision))
+        own = Budget(budget.effort, budget.replay_ops)
+        rows.append(_row(device, speed, choose(where, trace, competing, question, own, **how)))
     found = {"goal_words": question.goal.words, "rows": rows, "changes": _changes(rows)}
     folder.write_json(path / names.CHOICES, found)
 
 
 def acknowledge_otherwise(
-    path: Path,
-    trace: Replayable,
-    systems: Mapping[str, System],
-    first: Decision,
-    *,
-    always: bool,
-    threads: int = 0,
-    progress: Progress | None = None,
+    path: Path, trace: Replayable, systems: Mapping[str, System], first: Decision, *, always: bool, **how: Any
 ) -> None:
     """Replays the candidates with writes answered otherwise, and notes whether the choice is another one then.
 
     Only where the drive's file calls undetermined when it answers a write, or `always`. A write cache is left out where
     RAM answers anyway.
     """
-    choice, found = first.choice, dict(read_json(path / names.CANDIDATES))
-    key = K.engine.write_completes
+    choice, found, key = first.choice, dict(read_json(path / names.CANDIDATES)), K.engine.write_completes
     if choice is None or not (always or key in undetermined(systems[choice.system].config)):
         return
     now, others = choice.run.setting(key), []
     for value in (one for one in acknowledgements(systems[choice.system]) if one != now):
         made: dict[str, System] = {}
         for one in first.candidates:
-            sets = {name: of for name, of in one.sets.items() if name not in catalogue.write_cache()} | {key: value}
+            sets = {name: of for name, of in one.sets.items() if name not in write_cache()} | {key: value}
             if one.late is None and not refusal(systems[one.system], sets):
                 made[one.run.name] = systems[one.system].with_sets(sets)
-        where = path / names.GROUNDS / names.file_name(f"writes answered when {value}")
-        where.mkdir(parents=True, exist_ok=True)
-        replay_into(where, trace, made, threads, progress, equal_ground=True)
-        decision = decide_among(load(where), found)
+        where = _ground(path, f"writes answered when {value}")
+        replay_into(where, trace, made, equal_ground=True, **how)
+        decision = decide(load(where), found)
         if decision is not None and decision.choice is not None:
             words = f"{decision.choice.words}, {decision.goal.written(decision.value(decision.choice))}"
             others.append({"value": value, "choice": decision.choice.system, "words": words})
@@ -119,17 +92,22 @@ def acknowledge_otherwise(
     folder.write_json(path / names.CANDIDATES, found)
 
 
+def _ground(path: Path, name: str) -> Path:
+    where = path / names.GROUNDS / names.file_name(name)
+    where.mkdir(parents=True, exist_ok=True)
+    return where
+
+
 def _row(device: str, speed: float, made: Decision | None) -> dict[str, Any]:
-    """The choice on one ground, with its figure and its gain against the baseline at its best."""
     first = made.choice if made is not None else None
-    row: dict[str, Any] = {"device": device, "speed": speed, "choice": None, "words": "", "value": None, "gain": None}
     if made is None or first is None:
-        return {**row, "why": made.too_few if made is not None else "no candidate could be replayed", "late": None}
+        row = {"device": device, "speed": speed, **dict.fromkeys(("choice", "value", "gain", "late")), "words": ""}
+        return {**row, "alike": [], "why": made.too_few if made is not None else "no candidate could be replayed"}
     gain = made.loss(first, made.baseline).share
     return {
-        **row, "choice": first.system, "words": first.words, "value": made.goal.written(made.value(first)),
-        "gain": gain if gain < float("inf") else None, "late": first.late, "command": first.command, "why": "",
-        "alike": [one.words for one in made.alike],
+        "device": device, "speed": speed, "choice": first.system, "words": first.words,
+        "value": made.goal.written(made.value(first)), "gain": gain if gain < float("inf") else None,
+        "late": first.late, "why": "", "alike": [one.words for one in made.alike],
     }  # fmt: skip
 
 

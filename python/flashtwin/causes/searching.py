@@ -1,9 +1,7 @@
 """The settings of one system to choose among, in few replays: the fastest, and the cheapest that is nearly as fast.
 
-A search replays nothing: like an inquiry it names keys to set and takes figures. It begins with the system as
-configured, and with what mostly helps at once, with another placement and write cache and without. From the best so
-far it changes one setting at a time, until no change is better. Then it takes settings away, as long as the figure
-stays within the margin. tests/causes/test_choosing.py holds it against every combination.
+A search begins as configured, and with what mostly helps, with another placement and write cache and without. From the
+best so far it changes one setting at a time, until no change is better. Then it takes settings away within the margin.
 """
 
 import itertools
@@ -12,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from flashtwin.causes.case import Case, Key, Sets, key_of
-from flashtwin.causes.figures import Figures
-from flashtwin.errors import ConfigError
-from flashtwin.judgement.catalogue import BEGINS, BESIDE, CONTROLLER, LAST, Change, Level, of_kind
+from flashtwin.causes.case import Search
+from flashtwin.judgement import facts
+from flashtwin.judgement.catalogue import BEGINS, BESIDE, CHANGES, CONTROLLER, LAST, Change, Level, Sets
 from flashtwin.judgement.costs import rounded
-from flashtwin.judgement.goals import Goal
+from flashtwin.judgement.goals import Figures, Goal
 from flashtwin.replays.presets import System
 from flashtwin.results.ground import LABELS
 from flashtwin.results.keys import mattering, matters
@@ -32,56 +29,42 @@ _OTHERS = ("placement", "write cache")
 
 #: Of each axis the number of its level, 0 for none.
 Point = tuple[int, ...]
-#: A change of the catalogue with its levels for a system: these exclude one another.
-Axis = tuple[Change, list[Level]]
 
 
 @dataclass
-class Search:
+class SettingsSearch(Search):
     """Chooses the settings to replay next, and keeps the best of those replayed."""
 
-    system: System
-    goal: Goal
     #: What a system with these figures costs.
-    price: Callable[[System, Figures], float]
+    price: Callable[[System, Figures], float] = lambda *_: 0.0
     #: Whether more than the beginning is asked for, and whether changes that rarely matter are tried.
     goes_on: bool = False
     tunes: bool = False
     #: The largest cost that is good enough for a cheaper candidate; 0 as long as the fastest is looked for.
     limit: float = 0.0
-    known: dict[Key, Figures] = field(default_factory=dict)
-    failed: dict[Key, str] = field(default_factory=dict)
     _asked: dict[Point, None] = field(default_factory=dict)
-    _made: dict[Point, System | None] = field(default_factory=dict)
     _prices: dict[Point, float] = field(default_factory=dict)
 
-    @property
-    def base(self) -> Figures | None:
-        """The replay as configured."""
-        return self.known.get(())
-
     @cached_property
-    def axes(self) -> list[Axis]:
-        """The settings that may be changed, once the system was replayed as configured."""
-        case = Case.of(self.system, self.base or Figures({}, {}), self.goal)
-        found = [(change, change.of(case)) for change in of_kind(CONTROLLER)]
+    def axes(self) -> list[tuple[Change, list[Level]]]:
+        """The settings that may be changed, once the system was replayed as configured; levels exclude one another."""
+        found = [(change, change.of(self.case)) for change in CHANGES if change.kind == CONTROLLER]
         return [(change, levels) for change, levels in found if levels]
 
     def wanted(self) -> list[Sets]:
-        """The next settings to replay; empty when none is left that may be better."""
         if self.base is None:
             return [] if () in self.failed else [{}]
-        if missing := self._missing([self.none, *self._beginnings()]):
+        if missing := self.asked([(0,) * len(self.axes), *self.beginnings()]):
             return missing
         best = self.fastest()
         if not self.goes_on or best is None:
             return []
         # Where nothing waits, settings can only be shown to be needless.
-        waits = not self._waits_for_nothing(best)
+        waits = self._waits(best)
         for when in (BESIDE, LAST) if self.tunes else (BESIDE,):
-            if missing := self._missing(self._beside(best, when) if waits else self._without(best)):
+            if missing := self.asked(self._beside(best, when) if waits else self._without(best)):
                 return missing
-        return self._missing(self._without(self.cheapest() or best)) if self.limit else []
+        return self.asked(self._without(self.cheapest() or best)) if self.limit else []
 
     def fastest(self) -> Point | None:
         """The settings with the best figure, of equal ones the cheapest; None as long as there is none."""
@@ -93,146 +76,85 @@ class Search:
         near = [point for point, cost in self._costs().items() if cost <= self.limit]
         return min(near, key=self.dearness, default=None)
 
-    def cost(self, point: Point) -> float | None:
-        """The figure to compare: that of the goal; where the drive falls behind its trace, by how much it does."""
-        found = self.figures(point)
-        value = None if found is None else found.value(self.goal)
-        if found is None or value is None:
-            return None
-        return self.goal.cost(value) if found.lateness is None else _NEVER * found.lateness
+    @property
+    def best_cost(self) -> float:
+        return min(self._costs().values(), default=math.inf)
+
+    @property
+    def base_price(self) -> float:
+        return math.inf if self.base is None else self.price(self.system, self.base)
 
     def figures(self, point: Point) -> Figures | None:
-        """The result of a replay with these settings."""
-        return self.known.get(key_of(self.sets(point)))
+        return self.known.get(tuple(sorted(self.sets(point).items())))
 
-    def levels(self, point: Point) -> list[tuple[Change, Level]]:
-        """The settings of a point."""
-        return [
-            (change, levels[level - 1]) for (change, levels), level in zip(self.axes, point, strict=True) if level
-        ]  # fmt: skip
+    def levels(self, point: Point) -> list[Level]:
+        return [levels[level - 1] for (_, levels), level in zip(self.axes, point, strict=True) if level]
 
     def sets(self, point: Point) -> Sets:
-        """The keys that a point sets."""
-        return {key: value for _, level in self.levels(point) for key, value in level.sets.items()}
-
-    @property
-    def none(self) -> Point:
-        """The system as configured."""
-        return (0,) * len(self.axes)
-
-    def beside(self, point: Point) -> list[Point]:
-        """The replayed points that differ from one in one setting."""
-        return [other for other in self._changed(point, LAST) if self.figures(other) is not None]
-
-    @property
-    def replayed(self) -> list[Point]:
-        """The points that were asked for and replayed."""
-        return [point for point in self._asked if self.figures(point) is not None]
-
-    def _costs(self) -> dict[Point, float]:
-        return {point: cost for point in self._asked if (cost := self.cost(point)) is not None}
+        return {key: value for level in self.levels(point) for key, value in level.sets.items()}
 
     def dearness(self, point: Point) -> tuple[float, int, Point]:
         """The order of points by price; of equal ones, by the number of settings."""
+        made, found = self.made(self.sets(point)), self.figures(point)
         if point not in self._prices:
-            made, found = self.made(point), self.figures(point)
             self._prices[point] = math.inf if made is None or found is None else self.price(made, found)
         return rounded(self._prices[point]), sum(map(bool, point)), point
 
-    def _beginnings(self) -> list[Point]:
+    def asked(self, points: list[Point]) -> list[Sets]:
+        """Of points, those that are sensible and not known yet."""
+        sensible = [point for point in points if self.is_sensible(point)]
+        self._asked |= dict.fromkeys(sensible)
+        return self.missing(map(self.sets, sensible))
+
+    def is_sensible(self, point: Point) -> bool:
+        """Whether there is such a drive, on which every setting matters."""
+        made = self.made(self.sets(point))
+        return made is not None and all(_matters(made, level) for level in self.levels(point))
+
+    def beginnings(self) -> list[Point]:
         """Of each axis that mostly helps the dearest level; with another placement and a write cache, and without."""
         all_ = tuple(len(levels) if change.when == BEGINS else 0 for change, levels in self.axes)
-        made = self.made(all_)
-        if made is not None:
-            all_ = tuple(
-                level if level and self._matters(made, axis, level) else 0
-                for axis, level in zip(self.axes, all_, strict=True)
-            )
-        without = [
-            tuple(0 if change.name in left_out else level for (change, _), level in zip(self.axes, all_, strict=True))
-            for left_out in itertools.product(*((name, "") for name in _OTHERS))
-        ]
-        return list(dict.fromkeys([all_, *reversed(without)]))
+        made = self.made(self.sets(all_)) or self.system
+        most = [(change.name, level if level and _matters(made, levels[level - 1]) else 0)
+                for (change, levels), level in zip(self.axes, all_, strict=True)]  # fmt: skip
+        without = [tuple(0 if name in left_out else level for name, level in most)
+                   for left_out in itertools.product(*((name, "") for name in _OTHERS))]  # fmt: skip
+        return list(dict.fromkeys(reversed(without)))
 
-    def _waits_for_nothing(self, point: Point) -> bool:
+    def _costs(self) -> dict[Point, float]:
+        """The figure of each point; where the drive falls behind its trace, by how much it does."""
+        costs = {}
+        for point, found in ((point, self.figures(point)) for point in self._asked):
+            if found is not None and (value := self.goal.value(found.summary)) is not None:
+                late = facts.late_by(found.summary)
+                costs[point] = self.goal.cost(value) if late is None else _NEVER * late
+        return costs
+
+    def _waits(self, point: Point) -> bool:
         found = self.figures(point)
-        if found is None or not self.goal.statistic or not found.charges(self.goal):
-            return False
-        return found.waited_share(self.goal) < EQUAL
+        known = found is not None and self.goal.statistic and found.charges(self.goal)
+        return not (found is not None and known and found.waited_share(self.goal) < EQUAL)
 
     def _without(self, point: Point) -> list[Point]:
-        """The points with a lower level of one setting, or without it."""
         return [
             (*point[:place], lower, *point[place + 1 :]) for place, level in enumerate(point) for lower in range(level)
         ]
 
     def _beside(self, point: Point, when: int) -> list[Point]:
-        """The points that differ in one setting; and in a second one, where only the first makes that one matter.
-
-        For example, `conventional` weighs loads only if it places pages on the least loaded chip.
-        """
-        one = self._changed(point, when)
-        here = self.made(point)
-        two = [
-            next_point
-            for changed in one
-            if self._sensible(changed)
-            for next_point in self._changed(changed, when)
-            if here is not None and self._opens(here, changed, next_point)
-        ]
-        return [*one, *two]
-
-    def _changed(self, point: Point, when: int) -> list[Point]:
         return [
-            (*point[:place], level, *point[place + 1 :])
-            for place, (change, levels) in enumerate(self.axes)
-            if change.when <= when
-            for level in range(len(levels) + 1)
-            if level != point[place]
-        ]
+            (*point[:place], level, *point[place + 1 :]) for place, (change, levels) in enumerate(self.axes)
+            for level in range(len(levels) + 1) if change.when <= when and level != point[place]
+        ]  # fmt: skip
 
-    def _opens(self, here: System, changed: Point, next_point: Point) -> bool:
-        """Whether `next_point` sets a key that does not matter `here`."""
-        places = [place for place, level in enumerate(next_point) if level and level != changed[place]]
-        return any(not self._matters(here, self.axes[place], next_point[place]) for place in places)
 
-    def _missing(self, points: list[Point]) -> list[Sets]:
-        """Of points, those that can be built and where every setting matters, not known yet."""
-        found: dict[Key, Sets] = {}
-        for point in points:
-            sets = self.sets(point)
-            key = key_of(sets)
-            if key in self.failed or not self._sensible(point):
-                continue
-            self._asked[point] = None
-            if key not in self.known:
-                found[key] = sets
-        return list(found.values())
-
-    def _sensible(self, point: Point) -> bool:
-        made = self.made(point)
-        chosen = ((axis, level) for axis, level in zip(self.axes, point, strict=True) if level)
-        return made is not None and all(self._matters(made, axis, level) for axis, level in chosen)
-
-    def made(self, point: Point) -> System | None:
-        """The system with these settings; None where there is no such drive."""
-        if point not in self._made:
-            try:
-                self._made[point] = self.system.with_sets(self.sets(point))
-            except ConfigError as error:
-                self.failed[key_of(self.sets(point))] = str(error)
-                self._made[point] = None
-        return self._made[point]
-
-    @staticmethod
-    def _matters(made: System, axis: Axis, level: int) -> bool:
-        return any(matters(key, made.config) for key in axis[1][level - 1].sets)
+def _matters(made: System, level: Level) -> bool:
+    return any(matters(key, made.config) for key in level.sets)
 
 
 def shape(system: System, goal: Goal) -> list[tuple[str, str]]:
     """A system with everything that mostly helps, without labels: two of one shape are one candidate."""
-    search = Search(system, goal, lambda *_: 0.0)
-    made = search.made(search._beginnings()[0]) or system
+    search = SettingsSearch(system, goal)
+    made = search.made(search.sets(search.beginnings()[0])) or system
     flat = dict(leaves(made.config))
     told = mattering(flat, made.config) - LABELS
     return [(key, literal(value)) for key, value in flat.items() if key in told]

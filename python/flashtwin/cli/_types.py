@@ -126,7 +126,7 @@ def systems(text: str) -> tuple[str, ...]:
 
 def goal(text: str) -> str:
     """Figures to shorten, by names that there are."""
-    from flashtwin.causes.figures import goal as named
+    from flashtwin.judgement.goals import goal_of as named
 
     for name in text.split(","):
         named(name.strip())

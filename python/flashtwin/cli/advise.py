@@ -45,5 +45,4 @@ def advise(path: TracePath, *, reading: Reading, measuring: MeasuringOptions, js
         done = entry.action
         data(f"{entry.topic}: {entry.answer}\n  {entry.sentence}")
         if done:
-            untried = "" if done.replayed else " (not replayed)"
-            data(f"  do: {done.words}{untried}\n      {done.command}")
+            data(f"  do: {done.told}\n      {done.command}")

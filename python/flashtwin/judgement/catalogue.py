@@ -1,16 +1,14 @@
-"""The changes that `study`, `explain` and `advise` propose. `sweep --minimize` searches the keys that it is given.
+"""The changes that `study`, `explain` and `advise` propose: one row each, and whether it helps is for a replay to tell.
 
 A controller change competes with others on one ground. A drive change makes another ground, and a change of the host
-another load: these are shown beside a choice and are never part of it. A change is one row; whether it helps is for a
-replay to tell.
-
-Pure: a configuration and figures in, keys and words out.
+another load: these are shown beside a choice and are never part of it. Pure: figures in, keys and words out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flashtwin.judgement.goals import TIME, Figures, Goal
 from flashtwin.results.keys import K
 from flashtwin.results.rows import PAGE_SIZES
 from flashtwin.results.trees import dig
@@ -30,7 +28,7 @@ CACHE_PAGES = 4096
 EARLY = ("hashed", "buffered")
 #: Speeds of NAND interfaces in MT/s: SDR, then ONFI and Toggle grades (ONFI 1.0 to 5.1).
 GRADES_MT_S = (50.0, 133.0, 200.0, 400.0, 533.0, 667.0, 800.0, 1066.0, 1200.0, 1600.0, 2400.0, 3600.0)
-#: Rates of a host's link in MB/s: SATA 6 Gb/s, then four lanes of PCIe 3.0, 4.0 and 5.0 (128b/130b coding).
+#: Rates of a host's link in MB/s; PCIe with 128b/130b coding.
 LINKS_MB_S = {600.0: "SATA 6 Gb/s", 3938.0: "PCIe 3.0 x4", 7877.0: "PCIe 4.0 x4", 15754.0: "PCIe 5.0 x4"}
 #: Blocks that are added as spare, as shares of the drive's: about 7 % spare becomes 14 %, then 28 %.
 _SPARE = (1.07, 1.20)
@@ -39,49 +37,64 @@ _WATERMARK = 0.03
 
 
 @dataclass(frozen=True)
+class Level:
+    """A change of a certain size, its keys, and the cost that no replay counts."""
+
+    #: The change in words: `hashing at no cost`, `16 hash lanes`.
+    words: str
+    sets: Mapping[str, Any]
+    takes: str = ""
+    #: The row of the catalogue, its kind, and the bottlenecks that it is about.
+    change: str = ""
+    kind: str = ""
+    of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Subject:
-    """A system, the figures of its replay as it is, and whether the goal is the time for the whole trace."""
+    """A system, the figures of its replay as it is, and the goal. Its keys are `subject["nand.channels"]`."""
 
     config: Mapping[str, Any]
     traits: frozenset[str]
     raw_pages: int
     capacity_pages: int
-    numbers: Mapping[str, float]
-    is_timed: bool
+    base: Figures
+    goal: Goal
 
     def __getitem__(self, key: str) -> Any:
         return dig(self.config, key)
 
-    def count(self, name: str) -> float:
-        """A figure of the replay, 0 where it has none."""
-        return self.numbers.get(name, 0)
+    def changes(self, sets: Mapping[str, Any]) -> Sets:
+        """Of the keys, those that are not so already."""
+        return {key: value for key, value in sets.items() if self[key] != value}
 
     @property
     def planes(self) -> int:
-        """Planes of the drive."""
         return self.raw_pages // (int(self[K.nand.blocks_per_plane]) * int(self[K.nand.pages_per_block]))
 
     @property
     def collects(self) -> bool:
         """Whether the replay collected garbage: spare space then decides the cost of writes."""
-        return bool(self.count("erases.total") or self.count("flash_writes.gc"))
+        return bool(self.base["erases.total"] or self.base["flash_writes.gc"])
+
+    def happens(self, cause: str) -> bool:
+        """Whether a bottleneck can cost anything, by what was replayed; without a replay any can."""
+        if not self.base.summary:
+            return True
+        if cause == "suspension" and (self.goal.kind == "write" or not self.base["response.read.count"]):
+            return False
+        return cause not in _NEEDS or any(self.base[one] or self[one] for one in _NEEDS[cause].split())
 
 
-@dataclass(frozen=True)
-class Level:
-    """A change of a certain size: its words, its keys, and the cost that no replay counts."""
-
-    words: str
-    sets: Mapping[str, Any]
-    takes: str = ""
-
+#: Counts of a replay, or keys, one of which is above 0 where a bottleneck costs anything.
+_NEEDS = {
+    "hash": "page_ops.pages_hashed", "gc": "erases.total flash_writes.gc", "erase": "erases.total",
+    "suspension": "pages_programmed", "mapping": "mapping_cache.misses", "fingerprints": "dedup.duplicates_missed",
+    "copies": "flash_writes.replica", "slots": K.engine.slots, "link": K.engine.link_mb_s,
+    "queue_depth": K.replay.queue_depth, "program": "pages_programmed",
+}  # fmt: skip
 
 Levels = Iterator[Level]
-
-
-def always(_: Subject) -> bool:
-    """Whatever was replayed."""
-    return True
 
 
 @dataclass(frozen=True)
@@ -92,39 +105,47 @@ class Change:
     kind: str
     #: The bottlenecks that it may remove.
     causes: tuple[str, ...]
-    levels: Callable[[Subject], Levels]
-    #: Whether it can matter, by what was replayed.
-    applies: Callable[[Subject], bool] = always
+    levels: tuple[Level, ...] | Callable[[Subject], Levels]
     #: When a search tries it.
     when: int = LAST
 
     def of(self, subject: Subject) -> list[Level]:
-        """The levels that are not set already."""
-        found = self.levels(subject) if self.applies(subject) else ()
-        return [one for one in found if any(subject[key] != value for key, value in one.sets.items())]
+        """The levels that are not set already, with the keys that each changes; none where nothing can come of it."""
+        if not any(map(subject.happens, self.causes)):
+            return []
+        levels = self.levels if isinstance(self.levels, tuple) else self.levels(subject)
+        changed = (Level(one.words, subject.changes(one.sets), one.takes, self.name, self.kind, self.causes)
+                   for one in levels)  # fmt: skip
+        return [one for one in changed if one.sets]
+
+
+def _times(of: Subject, key: str, words: str, takes: str = "", most: int = 2**32) -> Levels:
+    now = of[key]
+    for more in (now * times for times in _TIMES) if isinstance(now, int) else ():
+        if 0 < more <= most:
+            yield Level(words.format(more), {key: more}, takes.format(more - now))
 
 
 def _lanes(of: Subject) -> Levels:
-    now = int(of[K.engine.hash_lanes])
     # A pipeline (0 lanes) has none to add to.
-    for lanes in (now * times for times in _TIMES):
-        if 0 < lanes <= 65_536 and of[K.engine.hash_us]:
-            sets = {K.engine.hash_lanes: lanes}
-            yield Level(plural(lanes, "hash lane"), sets, plural(lanes - now, "more hash lane"))
+    if of[K.engine.hash_us]:
+        yield from _times(of, K.engine.hash_lanes, "{:,} hash lanes", "{:,} more hash lanes", most=65_536)
 
 
-def _placement(_: Subject) -> Levels:
-    for policy in ("static", "dynamic", "least-loaded"):
-        yield Level(f"{policy} placement", {K.ftl.allocation.policy: policy})
-
-
-def _suspension(_: Subject) -> Levels:
-    for policy, what in (("erase", "erases"), ("program-erase", "programs and erases")):
-        yield Level(f"{what} that reads suspend", {K.engine.suspend: policy}, "chips that can suspend")
-
-
-def _load(_: Subject) -> Levels:
-    yield Level("load by expected wait", {K.engine.load: "expected-wait"})
+_PLACEMENT = (
+    Level("static placement", {K.ftl.allocation.policy: "static"}),
+    Level("dynamic placement", {K.ftl.allocation.policy: "dynamic"}),
+    Level("placement by expected wait", {K.ftl.allocation.policy: "least-loaded", K.engine.load: "expected-wait"}),
+    Level("least-loaded placement", {K.ftl.allocation.policy: "least-loaded"}),
+)
+_SUSPENSION = tuple(
+    Level(f"{what} that reads suspend", {K.engine.suspend: policy}, "chips that can suspend")
+    for policy, what in (("erase", "erases"), ("program-erase", "programs and erases"))
+)
+_LOAD = (Level("load by expected wait", {K.engine.load: "expected-wait"}),)
+_PARTITIONS = (
+    Level("hot and cold pages in separate blocks", {K.ftl.partition.policy: "bloom-filters"}, "filters in RAM"),
+)
 
 
 def _merging(of: Subject) -> Levels:
@@ -133,7 +154,6 @@ def _merging(of: Subject) -> Levels:
 
 
 def write_cache(pages: int = CACHE_PAGES) -> Sets:
-    """The keys of a write-back cache in protected RAM."""
     return {K.engine.write_cache_pages: pages, K.engine.write_cache_protected: True}
 
 
@@ -145,22 +165,13 @@ def _write_cache(of: Subject) -> Levels:
         yield Level(f"a {memory} write cache", write_cache(pages), f"{memory} of protected RAM")
 
 
-def _partitions(_: Subject) -> Levels:
-    sets = {K.ftl.partition.policy: "bloom-filters"}
-    yield Level("hot and cold pages in separate blocks", sets, "filters in RAM")
-
-
 def _store(of: Subject) -> Levels:
-    entries = of[K.ftl.dedup.fingerprint_entries]
-    for number in (entries * times for times in _TIMES) if isinstance(entries, int) else ():
-        yield Level(f"{number:,} fingerprints", {K.ftl.dedup.fingerprint_entries: number})
+    yield from _times(of, K.ftl.dedup.fingerprint_entries, "{:,} fingerprints")
     yield Level("a fingerprint store without a limit", {K.ftl.dedup.fingerprint_entries: "unlimited"})
 
 
 def _mapping(of: Subject) -> Levels:
-    bytes_ = of[K.ftl.mapping_cache.bytes]
-    for times in _TIMES if isinstance(bytes_, int) else ():
-        yield Level(f"a mapping cache {times} times as large", {K.ftl.mapping_cache.bytes: bytes_ * times})
+    yield from _times(of, K.ftl.mapping_cache.bytes, "a mapping cache of {:,} bytes")
     yield Level("all mapping tables in RAM", {K.ftl.mapping_cache.bytes: "unlimited"})
 
 
@@ -180,24 +191,16 @@ def _redirection(of: Subject) -> Levels:
 
 
 def _collection(of: Subject) -> Levels:
-    """Other victims, another wear rule, smaller steps, idle time, other watermarks."""
     for victim in ("greedy", "cost-benefit"):
         yield Level(f"victims by `{victim}`", {K.ftl.gc.victim: victim})
-    for policy, words in (
-        ("none", "no wear levelling: the block erased first is used next"),
-        ("dynamic", "the block erased least often used next"),
-        ("static", "wear levelling that moves cold data"),
-    ):
-        yield Level(words, {K.ftl.wear.policy: policy})
+    yield Level("no wear levelling: the block erased first is used next", {K.ftl.wear.policy: "none"})
+    yield Level("the block erased least often used next", {K.ftl.wear.policy: "dynamic"})
+    yield Level("wear levelling that moves cold data", {K.ftl.wear.policy: "static"})
     yield Level("collection in smaller steps", {K.ftl.gc.step_pages: max(int(of[K.ftl.gc.step_pages]) // 2, 1)})
-    start, stop = (float(of[key]) for key in (K.ftl.gc.start, K.ftl.gc.stop))
-    for words, begins, ends in (
-        ("collection that begins earlier", start + _WATERMARK, stop + _WATERMARK),
-        ("collection that goes on for longer", start, stop + _WATERMARK),
-        ("collection that begins later", start - _WATERMARK, stop - _WATERMARK),
-    ):
-        if 0.0 < begins <= ends < 1.0:
-            yield Level(words, {K.ftl.gc.start: round(begins, 6), K.ftl.gc.stop: round(ends, 6)})
+    for words, earlier, longer in (("begins earlier", 1, 1), ("goes on for longer", 0, 1), ("begins later", -1, -1)):
+        start, stop = of[K.ftl.gc.start] + earlier * _WATERMARK, of[K.ftl.gc.stop] + longer * _WATERMARK
+        if 0.0 < start <= stop < 1.0:
+            yield Level(f"collection that {words}", {K.ftl.gc.start: round(start, 6), K.ftl.gc.stop: round(stop, 6)})
 
 
 def _idle(of: Subject) -> Levels:
@@ -211,15 +214,12 @@ def _idle(of: Subject) -> Levels:
 
 
 def _slots(of: Subject) -> Levels:
-    now = int(of[K.engine.slots])
-    for more in (now * times for times in _TIMES):
-        if more < 2**32:
-            yield Level(f"{plural(more, 'slot')} of the controller", {K.engine.slots: more}, plural(more - now, "slot"))
+    yield from _times(of, K.engine.slots, "{:,} slots of the controller", "{:,} slots", most=2**32 - 1)
     yield Level("submission queues served in turn", {K.engine.arbitration: "round-robin"})
 
 
 def _spare(of: Subject) -> Levels:
-    blocks, footprint = int(of[K.nand.blocks_per_plane]), of.count("trace.footprint_pages") or 1
+    blocks, footprint = int(of[K.nand.blocks_per_plane]), of.base["trace.footprint_pages"] or 1
     for more in (max(round(blocks * times), blocks + 1) for times in _SPARE):
         then, now = (100.0 * (of.raw_pages * of_blocks / blocks / footprint - 1) for of_blocks in (more, blocks))
         words = f"raw over-provisioning of {then:.1f} % instead of {now:.1f} %"
@@ -227,7 +227,6 @@ def _spare(of: Subject) -> Levels:
 
 
 def _interface(of: Subject) -> Levels:
-    """The next grades of the interface; twice the channels for the same chips."""
     for grade in [grade for grade in GRADES_MT_S if grade > of[K.nand.bus_mt_s]][:2]:
         yield Level(f"an interface of {grade:g} MT/s", {K.nand.bus_mt_s: grade}, f"{grade:g} MT/s on every channel")
     channels, chips = int(of[K.nand.channels]), int(of[K.nand.chips_per_channel])
@@ -237,11 +236,10 @@ def _interface(of: Subject) -> Levels:
 
 
 def times_the_dies(of: Subject, times: int) -> Sets:
-    """Several times the dies, with the raw over-provisioning as it is: it decides what collection takes.
+    """Several times the dies, with the raw over-provisioning as it is: 96 blocks a plane become 12 with eight times.
 
-    For example, 96 blocks a plane become 12 with eight times the dies. On a drive that never collected, spare space
-    decides nothing: there each plane also has the blocks that its controller keeps back, so that the drive holds as
-    much as before.
+    On a drive that never collected, spare space decides nothing: there each plane also has the blocks that its
+    controller keeps back, so that the drive holds as much as before.
     """
     blocks = int(of[K.nand.blocks_per_plane])
     # A drive holds one page less than its planes do together.
@@ -252,7 +250,6 @@ def times_the_dies(of: Subject, times: int) -> Sets:
 
 
 def _dies(of: Subject) -> Levels:
-    """Twice the dies, or more of a die at work at a time."""
     count, concurrency = int(of[K.nand.dies_per_chip]), of[K.engine.concurrency]
     words = f"{count * 2} dies per chip instead of {count}, same capacity"
     yield Level(words, times_the_dies(of, 2), "twice the dies")
@@ -271,87 +268,58 @@ def _link(of: Subject) -> Levels:
         yield Level(f"a link of {rate:g} MB/s ({name})", {K.engine.link_mb_s: rate}, f"{name} to the host")
 
 
-def page_size(kilobytes: int) -> Sets:
-    """The keys of another page size."""
-    return {K.nand.page_bytes: kilobytes * 1024}
-
-
 def _page_size(of: Subject) -> Levels:
     """Other pages on as much flash; a system that looks contents up by page takes the trace's."""
     now, blocks = int(of[K.nand.page_bytes]), int(of[K.nand.blocks_per_plane])
     for page in PAGE_SIZES if "looks-at-contents" not in of.traits else ():
         words = f"pages of {page // 1024} KiB instead of {now // 1024}, same capacity"
         if page != now:
-            yield Level(words, {**page_size(page // 1024), K.nand.blocks_per_plane: blocks * now // page})
+            yield Level(words, {K.nand.page_bytes: page, K.nand.blocks_per_plane: blocks * now // page})
 
 
 def _acknowledgement(of: Subject) -> Levels:
     """Writes that are answered from protected RAM once they are hashed; a page map would answer at once."""
     room = int(of[K.engine.write_buffer_pages]) if of[K.engine.write_completes] == "hashed" else 0
     waits = of[K.engine.write_completes] not in EARLY and not of[K.engine.write_cache_pages]
-    if of.count("page_ops.pages_hashed") and (room or waits):
+    if of.base["page_ops.pages_hashed"] and (room or waits):
         places = 4 * room or CACHE_PAGES
         words = f"writes that complete when hashed, with protected RAM for {places:,} pages"
-        sets = {
-            K.engine.write_completes: "hashed", K.engine.write_buffer_pages: places,
-            K.engine.write_cache_protected: True,
-        }  # fmt: skip
+        sets = {**write_cache(places), K.engine.write_completes: "hashed"}
+        sets[K.engine.write_buffer_pages] = sets.pop(K.engine.write_cache_pages)
         memory = f"{(places - room) * int(of[K.nand.page_bytes]) / 2**20:,.0f} MiB"
         yield Level(words, sets, f"{memory} of power-protected RAM")
 
 
 def _depth(of: Subject) -> Levels:
-    """More under way for the whole time, fewer for response times."""
-    now = int(of[K.replay.queue_depth])
-    depths, takes = [now * times for times in (2, 4, 16)], "longer responses"
-    if not of.is_timed:
-        depths = sorted({max(now // times, 1) for times in (2, 4)} - {now}, reverse=True)
-        takes = "fewer requests a second"
-    for number in depths:
-        yield Level(f"a queue depth of {number}", {K.replay.queue_depth: number}, takes)
-
-
-def _collects(of: Subject) -> bool:
-    return of.collects
-
-
-def happened(count: str) -> Callable[[Subject], bool]:
-    """Whether a count of the replay is above 0."""
-    return lambda of: of.count(count) > 0
-
-
-def is_set(key: str) -> Callable[[Subject], bool]:
-    """Whether a key is above 0."""
-    return lambda of: bool(of[key] > 0)
+    if of.goal.figure == TIME:
+        yield from _times(of, K.replay.queue_depth, "a queue depth of {:,}", "longer responses", most=65_536)
+    for less in (int(of[K.replay.queue_depth]) // times for times in (2, 4) if of.goal.figure != TIME):
+        if less:
+            yield Level(f"a queue depth of {less:,}", {K.replay.queue_depth: less}, "fewer requests a second")
 
 
 #: All changes. Of a bottleneck, small ones come first: the first that is enough is advised.
-CHANGES: tuple[Change, ...] = (
-    Change("lanes", CONTROLLER, ("hash",), _lanes, when=BEGINS),
-    Change("placement", CONTROLLER, ("placement", "program"), _placement, when=BEGINS),
-    Change("suspension", CONTROLLER, ("suspension", "erase"), _suspension, when=BEGINS),
-    Change("write cache", CONTROLLER, ("program",), _write_cache, when=BEGINS),
-    Change("load measure", CONTROLLER, ("placement",), _load, when=BESIDE),
-    Change("merging", CONTROLLER, ("placement", "read"), _merging, when=BESIDE),
+CHANGES = (
+    Change("lanes", CONTROLLER, ("hash",), _lanes, BEGINS),
+    Change("placement", CONTROLLER, ("placement", "program"), _PLACEMENT, BEGINS),
+    Change("suspension", CONTROLLER, ("suspension", "erase"), _SUSPENSION, BEGINS),
+    Change("write cache", CONTROLLER, ("program",), _write_cache, BEGINS),
+    Change("load measure", CONTROLLER, ("placement",), _LOAD, BESIDE),
+    Change("merging", CONTROLLER, ("placement", "read"), _merging, BESIDE),
     Change("redirection", CONTROLLER, ("placement",), _redirection),
-    Change("collection", CONTROLLER, ("gc",), _collection, _collects),
-    Change("idle collection", CONTROLLER, ("gc", "erase"), _idle, _collects),
-    Change("partitions", CONTROLLER, ("gc",), _partitions, _collects),
-    Change("fingerprint store", CONTROLLER, ("fingerprints",), _store, happened("dedup.duplicates_missed")),
-    Change("mapping cache", CONTROLLER, ("mapping",), _mapping, happened("mapping_cache.misses")),
-    Change("copies", CONTROLLER, ("copies",), _copies, happened("flash_writes.replica")),
-    Change("slots", CONTROLLER, ("slots",), _slots, is_set(K.engine.slots)),
-    Change("spare flash", DRIVE, ("gc", "erase"), _spare, _collects),
+    Change("collection", CONTROLLER, ("gc",), _collection),
+    Change("idle collection", CONTROLLER, ("gc",), _idle),
+    Change("partitions", CONTROLLER, ("gc",), _PARTITIONS),
+    Change("fingerprint store", CONTROLLER, ("fingerprints",), _store),
+    Change("mapping cache", CONTROLLER, ("mapping",), _mapping),
+    Change("copies", CONTROLLER, ("copies",), _copies),
+    Change("slots", CONTROLLER, ("slots",), _slots),
+    Change("spare flash", DRIVE, ("gc",), _spare),
     Change("interface", DRIVE, ("bus",), _interface),
     Change("dies", DRIVE, ("dies", "program"), _dies),
-    Change("link", DRIVE, ("link",), _link, is_set(K.engine.link_mb_s)),
+    Change("link", DRIVE, ("link",), _link),
     Change("page size", DRIVE, ("read",), _page_size),
     Change("acknowledgement", DRIVE, ("program",), _acknowledgement),
-    Change("queue depth", HOST, ("queue_depth",), _depth, is_set(K.replay.queue_depth)),
-)  # fmt: skip
+    Change("queue depth", HOST, ("queue_depth",), _depth),
+)
 BY_NAME: Mapping[str, Change] = {one.name: one for one in CHANGES}
-
-
-def of_kind(kind: str) -> list[Change]:
-    """The changes of a kind, in order."""
-    return [one for one in CHANGES if one.kind == kind]

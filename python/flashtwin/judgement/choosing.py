@@ -1,8 +1,7 @@
-"""The choice among candidates, by margin and cost.
+"""The choice among candidates: the cheapest whose loss against the fastest is at most the margin.
 
-The fastest has the best figure of the goal. The choice is the cheapest whose loss against the fastest is at most the
-margin, by the upper end of its interval. A cheaper candidate whose interval contains 0 and reaches beyond the margin is
-not told apart. Nobody is preferred for being the baseline, nor for being named first.
+The upper end of the loss's interval counts. A cheaper candidate whose interval contains 0 and reaches beyond the margin
+is not told apart. Nobody is preferred for being the baseline, nor for being named first.
 """
 
 from __future__ import annotations
@@ -10,20 +9,58 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, get_args
 
 from flashtwin import units
 from flashtwin.judgement import facts
 from flashtwin.judgement.costs import Prices, rounded
-from flashtwin.judgement.goals import Goal, goal_of
-from flashtwin.judgement.losses import Loss, loss_of
+from flashtwin.judgement.goals import Goal, goal_of, usual_goal
+from flashtwin.results import names
+from flashtwin.results.documents import read_parquet
 from flashtwin.results.reading import SavedRun, StudyFolder
 
-#: The share of the figure that is given up for a cheaper candidate, unless the user says otherwise. Ours.
-WORTH = 0.05
-#: Least requests of the goal's kind for a choice; of a percentile, least requests beyond it. Ours.
-LEAST, BEYOND = 100, 10
+if TYPE_CHECKING:
+    from flashtwin.results.intervals import Blocks
+
+#: Ours: the share of the figure that is given up for a cheaper candidate, unless the user says otherwise; the least
+#: requests of the goal's kind for a choice; of a percentile, the least beyond it.
+WORTH, LEAST, BEYOND = 0.05, 100, 10
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A share of the figure: 0.016 for 1.6 % more; below 0 where it is better."""
+
+    share: float
+    #: The interval of 95 %; None where there is none.
+    interval: tuple[float, float] | None = None
+    #: Why there is no interval, or what speaks against it.
+    why: str = ""
+
+    @property
+    def at_most(self) -> float:
+        return self.share if self.interval is None else self.interval[1]
+
+    def is_open(self, margin: float) -> bool:
+        """Whether the two are not told apart: they may be equal, and may differ by more than the margin."""
+        return self.interval is not None and self.interval[0] <= 0.0 <= self.interval[1] > margin
+
+    def more_trace(self, margin: float) -> float:
+        """How many times as much trace would tell, as the interval narrows with the root of its length."""
+        if self.interval is None:
+            return math.inf
+        half = (self.interval[1] - self.interval[0]) / 2.0
+        needed = max(abs(self.share), margin - self.share)
+        return (half / needed) ** 2 if needed > 0 else math.inf
+
+    def words(self, goal: Goal) -> str:
+        """`1.6 % (0.4 to 2.4) longer`; the interval is in the same direction."""
+        more, less = ("longer", "shorter") if goal.figure.unit == "ns" else ("more", "less")
+        word = less if (self.share < 0) != goal.figure.more_is_better else more
+        ends = sorted((-end if self.share < 0 else end) * 100.0 for end in self.interval or ())
+        text = f" ({' to '.join(units.significant(end, 2) for end in ends)})" if ends else ""
+        return word if math.isinf(self.share) else f"{units.percent(abs(self.share) * 100.0)}{text} {word}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +70,15 @@ class Candidate:
     run: SavedRun
     system: str
     price: float = 0.0
+    #: Other candidates whose runs are equal to this one's.
+    also: Sequence[str] = ()
     #: The changes in words, and by their names in the catalogue.
-    settings: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
+    settings: Sequence[str] = ()
+    changes: Sequence[str] = ()
     sets: Mapping[str, Any] = field(default_factory=dict)
-    #: The goal's figure of the system as configured; None where it is that, or was not replayed so.
+    #: The goal's figure of the system as configured, if it was replayed so.
     as_configured: float | None = None
     command: str = ""
-    #: Other candidates whose runs are equal to this one's.
-    also: tuple[str, ...] = ()
 
     @cached_property
     def late(self) -> float | None:
@@ -50,7 +87,6 @@ class Candidate:
 
     @property
     def lanes(self) -> int:
-        """Lanes of its hash unit; 0 where it hashes nothing."""
         return int(self.run.setting("engine.hash_lanes") or 0) if self.run.count("page_ops.pages_hashed") else 0
 
     @property
@@ -60,9 +96,12 @@ class Candidate:
 
     @property
     def words(self) -> str:
-        """Its name and settings."""
         also = f" (also {units.names(list(self.also))})" if self.also else ""
         return f"`{self.system}`{also} {self.how}"
+
+
+#: What a file says of a candidate, whichever version wrote it.
+_FIELDS = Candidate.__dataclass_fields__.keys() - {"run"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +118,10 @@ class Decision:
 
     @property
     def fastest(self) -> Candidate:
-        """The best figure."""
         return self.candidates[0]
 
     @property
     def too_few(self) -> str:
-        """Why there are too few requests to choose by; empty where there are enough."""
         return too_few(self.goal, self.fastest.run.numbers)
 
     @cached_property
@@ -92,22 +129,17 @@ class Decision:
         """The cheapest whose loss is within the margin; None where too little is known."""
         if self.too_few:
             return None
-        if self.fastest.late is not None:
-            return self.fastest
-        within = (candidate for candidate in self.candidates if self.loss(candidate).at_most <= self.worth)
-        return min(within, key=_price)
+        within = [one for one in self.candidates if self.loss(one).at_most <= self.worth]
+        return self.fastest if self.fastest.late is not None else min(within, key=_price)
 
     @cached_property
     def alike(self) -> list[Candidate]:
         """Cheaper candidates that are not told apart from the fastest."""
-        if self.choice is None:
-            return []
-        cheaper = (candidate for candidate in self.candidates if _price(candidate) < _price(self.choice))
-        return [candidate for candidate in cheaper if self.loss(candidate).is_open(self.worth)]
+        cheaper = [one for one in self.candidates if self.choice is not None and _price(one) < _price(self.choice)]
+        return [one for one in cheaper if self.loss(one).is_open(self.worth)]
 
     def value(self, candidate: Candidate) -> float:
-        """The goal's figure of a candidate."""
-        return value_of(candidate, self.goal) or 0.0
+        return self.goal.value(candidate.run.numbers) or 0.0
 
     def loss(self, candidate: Candidate, against: Candidate | None = None) -> Loss:
         """By how much a candidate's figure is worse than another's, the fastest's unless said otherwise."""
@@ -118,8 +150,21 @@ class Decision:
             return Loss(math.inf)
         return loss_of(other.run, candidate.run, self.goal)
 
-    def in_place_of(self, goal: Goal) -> Decision:
-        """The same candidates by another goal."""
+    def beside(self, one: Candidate, other: Candidate) -> str:
+        """`1.6 % (0.4 to 2.4) longer than `rr-ssd` (51.9 us), with 70 % less flash written and 12 fewer hash lanes`."""
+        loss, value = self.loss(one, other), self.goal.written(self.value(other))
+        programs = facts.change_of(one.run, other.run, "pages_programmed") or 0.0
+        less = other.run.count("ram.total_bytes") - one.run.count("ram.total_bytes")
+        flash = f"{units.percent(abs(programs))} {'less' if programs < 0 else 'more'} flash written"
+        saved = [] if units.unchanged(programs) else [flash]
+        saved += [units.plural(other.lanes - one.lanes, "fewer hash lane")] if other.lanes > one.lanes else []
+        saved += [f"{units.size(less)} less RAM"] if less > 0 else []
+        simpler = [text for text in other.settings if text not in one.settings]
+        told = f"{loss.words(self.goal)} than" if loss.share else "as good as"
+        rest = f", with {units.names_plain(saved)}" if saved else f", without {units.names_plain(simpler)}"
+        return f"{told} {other.words} ({value}){rest if saved or simpler else ''}"
+
+    def by(self, goal: Goal) -> Decision:
         return replace(self, goal=goal, candidates=_ranked(self.candidates, goal))
 
 
@@ -135,94 +180,89 @@ def too_few(goal: Goal, numbers: Mapping[str, Any]) -> str:
     return f"{units.plural(count, noun)}, fewer than the {least:,} needed for {goal.words}"
 
 
-def value_of(candidate: Candidate, goal: Goal) -> float | None:
-    """The goal's figure of a candidate; None where it has none."""
-    return goal.value(candidate.run.numbers)
-
-
 def _price(candidate: Candidate) -> tuple[float, int, str]:
     return rounded(candidate.price), len(candidate.settings), candidate.system
 
 
-def decide(study: StudyFolder) -> Decision | None:
-    """The decision of a study, from its candidates; where nobody searched, from its runs as configured.
-
-    None where no run that could be built has the goal's figure.
-    """
-    return decide_among(study.every_candidate, study.candidates)
-
-
-def decide_among(study: StudyFolder, search: Mapping[str, Any]) -> Decision | None:
-    """The decision among runs; `search` says how they were found, and is empty where they are as configured."""
+def decide(study: StudyFolder, search: Mapping[str, Any] | None = None) -> Decision | None:
+    """The decision among the candidates of a study, or runs of a search; None where none has the goal's figure."""
+    study, search = (study.every_candidate, study.candidates) if search is None else (study, search)
     runs = {run.name: run for run in study.runs if not run.is_ideal}
-    goal = goal_of(str(search["goal"])) if search else _usual_goal(study)
-    candidates = [Candidate(run, run.label) for run in runs.values()]
-    if search:
-        candidates = [
-            Candidate(
-                runs[row["name"]], row["system"], 0.0, tuple(row["settings"]), tuple(row["changes"]), row["sets"],
-                row["as_configured"], row["command"], tuple(row["also"]),
-            )
-            for row in search["candidates"] if row["name"] in runs
-        ]  # fmt: skip
-    candidates = [candidate for candidate in candidates if value_of(candidate, goal) is not None]
-    if not candidates:
-        return None
+    goal = goal_of(str(search["goal"])) if search else usual_goal(study.baseline.setting("replay.queue_depth"))
+    rows: list[dict[str, Any]] = [{"name": run.name, "system": run.label} for run in runs.values()]
+    rows = search["candidates"] if search else rows
+    candidates = [Candidate(runs[row["name"]], **{key: row[key] for key in _FIELDS & row.keys()})
+                  for row in rows if row["name"] in runs]  # fmt: skip
     prices = Prices(**search["prices"]) if search else Prices.read()
     ranked = _ranked(_merged(_priced(candidates, prices, search.get("capacity_bytes"))), goal)
     name = str(search["baseline"]) if search else study.baseline.label
-    base = next((candidate for candidate in ranked if name in (candidate.system, *candidate.also)), ranked[0])
-    return Decision(goal, float(search["worth"]) if search else WORTH, ranked, base, bool(search))
-
-
-def _usual_goal(study: StudyFolder) -> Goal:
-    return goal_of("time" if study.baseline.setting("replay.queue_depth") else "all.mean")
+    base = next((one for one in ranked if name in (one.system, *one.also)), next(iter(ranked), None))
+    worth = float(search["worth"]) if search else WORTH
+    return None if base is None else Decision(goal, worth, ranked, base, bool(search))
 
 
 def _priced(candidates: Sequence[Candidate], prices: Prices, capacity_bytes: float | None) -> list[Candidate]:
     """The candidates with their prices; runs of another version, which lack keys, have none."""
-    most = max(candidate.run.count("pages_programmed") for candidate in candidates)
-    priced = []
-    for candidate in candidates:
+    most, priced = max((one.run.count("pages_programmed") for one in candidates), default=0), []
+    for one in candidates:
         try:
-            price = prices.of(candidate.run.numbers, capacity_bytes or candidate.run.raw_bytes, most)
+            price = prices.of(one.run.numbers, capacity_bytes or one.run.raw_bytes, most)
         except KeyError:
-            price = candidate.run.count("pages_programmed")
-        priced.append(replace(candidate, price=price))
+            price = one.run.count("pages_programmed")
+        priced.append(replace(one, price=price))
     return priced
 
 
 def _merged(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Equal runs of several systems as one candidate, the cheapest of them."""
     groups: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        groups.setdefault(repr(facts.happened(candidate.run.numbers)), []).append(candidate)
+    for one in candidates:
+        groups.setdefault(repr(facts.happened(one.run.numbers)), []).append(one)
     merged = []
     for equal in groups.values():
-        first, *others = sorted(equal, key=_price)
-        also = {*first.also, *(name for candidate in others for name in (candidate.system, *candidate.also))}
-        merged.append(replace(first, also=tuple(sorted(also - {first.system}))))
+        first = min(equal, key=_price)
+        also = {name for one in equal for name in (one.system, *one.also)} - {first.system}
+        merged.append(replace(first, also=tuple(sorted(also))))
     return merged
 
 
 def _ranked(candidates: Sequence[Candidate], goal: Goal) -> tuple[Candidate, ...]:
     """The best first; one that falls behind its trace after all that keep up, by how much it does."""
-
-    def rank(candidate: Candidate) -> tuple[float, float, tuple[float, int, str]]:
-        return candidate.late or 0.0, goal.cost(value_of(candidate, goal) or 0.0), _price(candidate)
-
-    return tuple(sorted((candidate for candidate in candidates if value_of(candidate, goal) is not None), key=rank))
+    values = {one: value for one in candidates if (value := goal.value(one.run.numbers)) is not None}
+    return tuple(sorted(values, key=lambda one: (one.late or 0.0, goal.cost(values[one]), _price(one))))
 
 
-def given_up(candidate: Candidate, other: Candidate) -> str:
-    """What a candidate saves against another: `70 % less flash written, 12 fewer hash lanes`; empty for nothing."""
-    parts = []
-    programs = facts.change_of(candidate.run, other.run, "pages_programmed")
-    if programs is not None and facts.gains(programs):
-        parts.append(f"{units.percent(-programs)} less flash written")
-    lanes = other.lanes - candidate.lanes
-    parts += [units.plural(lanes, "fewer hash lane")] if lanes > 0 else []
-    less = other.run.count("ram.total_bytes") - candidate.run.count("ram.total_bytes")
-    parts += [f"{units.size(less)} less RAM"] if less > 0 else []
-    simpler = [text for text in other.settings if text not in candidate.settings]
-    return ", ".join(parts) or (f"doing without {units.names_plain(simpler)}" if simpler else "a lower price")
+@lru_cache(maxsize=1024)
+def loss_of(best: SavedRun, other: SavedRun, goal: Goal) -> Loss:
+    """The loss of a run against another, paired over the blocks of the trace where it is one of response times."""
+    # Intervals need NumPy, which takes a tenth of a second to load.
+    from flashtwin.results import intervals
+
+    before, after = (goal.value(run.numbers) for run in (best, other))
+    if not before or after is None:
+        return Loss(0.0 if before == after else math.inf)
+    share = goal.cost(after) / goal.cost(before) - 1.0
+    blocks, statistic = (_blocks(best), _blocks(other)), goal.statistic
+    if not statistic or None in blocks:
+        return Loss(share)
+    if statistic not in get_args(intervals.Statistic):
+        return Loss(share, why=f"none is drawn for {goal.words}")
+    interval = intervals.compare(blocks[0], blocks[1], goal.kind, statistic)  # type: ignore[arg-type]
+    if isinstance(interval, intervals.Refusal):
+        return Loss(share, why=interval.sentence.removeprefix("no interval: "))
+    if interval.ratio_low is None or interval.ratio_high is None:
+        return Loss(share, why="one of the figures is 0")
+    halves = units.names_plain([units.duration(abs(half)) for half in interval.drift_ns or ()])
+    why = f"the difference changes along the trace, or it is too short: {halves} in its halves" if halves else ""
+    # A percentile is to half a bucket, and the summary's own is exact.
+    return Loss(share, (min(interval.ratio_low - 1.0, share), max(interval.ratio_high - 1.0, share)), why)
+
+
+@lru_cache(maxsize=64)
+def _blocks(run: SavedRun) -> Blocks | None:
+    from flashtwin.results.intervals import Blocks
+
+    tables = {name: names.table(run.folder, name) for name in ("request_blocks", "request_block_histogram")}
+    if not all(file.is_file() for file in tables.values()):
+        return None
+    return Blocks.of(lambda name: read_parquet(tables[name]))

@@ -1,7 +1,7 @@
 """What a candidate costs, in relative prices, and how long it lives.
 
 A drive that programs twice as much needs twice the endurance for the same years, so that flash is priced by programs.
-Tables grow with the drive, so that their RAM is priced for all of it. Pure, but for the file of prices.
+Tables grow with the drive, so that their RAM is priced for all of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from flashtwin.errors import ConfigError
 from flashtwin.judgement.catalogue import EARLY
@@ -22,7 +22,7 @@ _DAY_S, _YEAR_S = 86_400.0, 365.25 * 86_400.0
 #: Years of the usual warranty, over which drive writes a day (DWPD) are stated.
 WARRANTY_YEARS = 5.0
 
-#: Numbers of a run by dotted path, its configuration among them.
+#: Of a run by dotted path, its configuration among them.
 Numbers = Mapping[str, Any]
 
 
@@ -38,11 +38,7 @@ class Prices:
 
     @classmethod
     def read(cls, path: str | Path | None = None) -> Prices:
-        """The prices of a TOML file over those that come with flashtwin, which are assumed.
-
-        Raises:
-            ConfigError: the file cannot be read, or has another key or something else than a number.
-        """
+        """The prices of a TOML file over those that come with flashtwin, which are assumed."""
         usual = tomllib.loads(resources.files(__package__).joinpath("prices.toml").read_text(encoding="utf-8"))
         if path is None:
             return cls(**usual)
@@ -69,11 +65,8 @@ class Prices:
         ram = tables * max(whole, 1.0) + (0 if run["config.engine.write_cache_protected"] else cached)
         lanes = max(run["config.engine.hash_lanes"], 1) if run.get("page_ops.pages_hashed") else 0
         dies = math.prod(run[f"config.nand.{level}"] for level in ("channels", "chips_per_channel", "dies_per_chip"))
-        price: float = (
-            self.flash_gib * worn * capacity_bytes / GIB + self.ram_gib * ram / GIB
-            + self.protected_ram_gib * protected / GIB + self.lane * lanes + self.die * dies
-        )  # fmt: skip
-        return price
+        memory = self.flash_gib * worn * capacity_bytes + self.ram_gib * ram + self.protected_ram_gib * protected
+        return float(memory / GIB + self.lane * lanes + self.die * dies)
 
 
 def rounded(price: float) -> float:
@@ -81,24 +74,18 @@ def rounded(price: float) -> float:
     return float(f"{price:.3g}")
 
 
-@dataclass(frozen=True)
-class Life:
-    """How long a drive lasts under a workload at the recorded clock."""
+class Life(NamedTuple):
+    """How long a drive lasts at the recorded clock, what the host may write until then, DWPD over the warranty."""
 
     years: float
-    #: Bytes that the host may write until then.
     written_bytes: float
-    #: Drive writes a day over the warranty.
     drive_writes_a_day: float
 
 
 def life(run: Numbers, capacity_bytes: float, amplification: float | None) -> Life | None:
     """The life of a run's drive; None without programs.
 
-    Args:
-        run: the run's numbers.
-        capacity_bytes: of the drive.
-        amplification: the write amplification of a steady state, for a run that ended before collection began.
+    `amplification` is that of a steady state, for a run that ended before collection began.
     """
     programs, lasted_s = run.get("pages_programmed", 0), run.get("duration_ns", 0) / 1e9
     if not programs or not lasted_s:

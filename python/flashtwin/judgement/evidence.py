@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from flashtwin.judgement.choosing import Decision, decide
+from flashtwin.judgement.catalogue import BY_NAME, CONTROLLER, Subject
+from flashtwin.judgement.choosing import Candidate, Decision, decide
+from flashtwin.judgement.goals import Figures
+from flashtwin.judgement.verdict import Action, upper
 from flashtwin.results import names, rows
 from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, read_json, read_rows
-
-Row = Mapping[str, Any]
+from flashtwin.results.trees import literal
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Runs, figures of the trace, or both."""
+    """Runs, figures of the trace, or both; and what can be done about a verdict on them."""
 
     study: StudyFolder | None = None
     #: The flat figures of the trace's characterization (`rows.flat`); None where it was not characterized.
-    row: Row | None = None
+    row: Mapping[str, Any] | None = None
     #: How a command line names the trace and how it is read.
     trace: str = "TRACE"
 
@@ -31,11 +33,6 @@ class Evidence:
 
     @classmethod
     def of(cls, results: TraceResults) -> Evidence:
-        """The evidence of a folder.
-
-        Raises:
-            ReportError: a table cannot be read.
-        """
         study = results if isinstance(results, StudyFolder) else None
         advice = results.folder / names.ADVICE
         trace = str(read_json(advice).get("trace") or "TRACE") if advice.is_file() else "TRACE"
@@ -45,41 +42,61 @@ class Evidence:
         tables = {name: read_rows(file) for name, file in files.items() if file.is_file()}
         return cls(study, rows.flat(results.characterization, tables), trace)
 
-    @functools.cached_property
-    def explained(self) -> Mapping[str, Mapping[str, Any]]:
-        """The bottlenecks of the runs, by run, as `Explanation.data`."""
-        return self.study.explained if self.study is not None else {}
-
-    @property
-    def candidates(self) -> Mapping[str, Any]:
-        """How candidates were found; empty where nobody looked."""
-        return self.study.candidates if self.study is not None else {}
-
-    @functools.cached_property
-    def decision(self) -> Decision | None:
-        """The candidates, and which of them to choose; None without runs."""
-        return decide(self.study) if self.study is not None else None
-
-    @property
-    def capacity_bytes(self) -> float:
-        """Bytes of flash of the drive that is to be bought: that of the runs, unless they are on a smaller one."""
-        return float(self.candidates.get("capacity_bytes") or (self.runs[0].raw_bytes if self.runs else 0))
-
     @property
     def runs(self) -> tuple[SavedRun, ...]:
-        """The finished runs: the candidates, where there are some."""
         return self.study.runs if self.study is not None else ()
 
     @property
-    def has_no_contents(self) -> bool:
-        """Whether the trace is known to carry no contents."""
-        return self.row is not None and self.row.get("info.has_content") is False
+    def candidates(self) -> Mapping[str, Any]:
+        return self.study.candidates if self.study is not None else {}
+
+    @cached_property
+    def decision(self) -> Decision | None:
+        return decide(self.study) if self.study is not None else None
+
+    @property
+    def first(self) -> Candidate | None:
+        """The choice, where settings were searched."""
+        return self.decision.choice if self.decision is not None and self.decision.is_searched else None
 
     def number(self, key: str) -> float | None:
-        """A figure of the trace; None where there is none."""
         value = (self.row or {}).get(key)
         return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
     def figures(self, *keys: str) -> dict[str, float]:
-        """Those figures of the trace that there are."""
         return {key: value for key in keys if (value := self.number(key)) is not None}
+
+    def compare(self, words: str, systems: str, more: str = "") -> Action:
+        return Action(words, f"flashtwin compare {self.trace} --systems {systems} {more}".rstrip())
+
+    @property
+    def chosen(self) -> Action:
+        """What the choice has already."""
+        first = self.first
+        return Action(f"The choice has it: {first.words}", first.command, first.sets, "", True) if first else Action()
+
+    def change(self, name: str, words: str, sets: Mapping[str, Any], *, helps: bool = True) -> Action:
+        """What becomes of a change: set already, replayed beside the choice, or (`words`, `sets`) not replayed."""
+        if not helps:
+            words = f"Leave {', '.join(f'`{key}`' for key in sets)} as it is; this command shows what it does"
+        if self.decision is None or self.first is None or self.study is None:
+            return Action(words, f"flashtwin replay {self.trace} --system conventional {_options(sets)}", sets, name)
+        first, goal, run = self.first, self.decision.goal, self.first.run
+        if name in first.changes:
+            return self.chosen
+        tried = [one for one in self.study.explained.get(run.name, {}).get("steps", ()) if one["change"] == name]
+        if tried:
+            best = max(tried, key=lambda one: float(one["percent"]))
+            now = goal.written(self.decision.value(first))
+            told = f"{upper(best['words'])} beside the choice: {goal.words} is {goal.written(best['value'])} not {now}"
+            told = told if best["percent"] > self.decision.worth * 100.0 else f"Leave it as it is. {told}"
+            return Action(told, str(best["command"]), best["sets"], name, replayed=True)
+        # A controller change that was not replayed was refused, or is beyond the effort.
+        subject = Subject(run.config, run.traits, run.raw_pages, run.raw_pages, Figures(run.numbers, {}), goal)
+        levels = [] if BY_NAME[name].kind == CONTROLLER else BY_NAME[name].of(subject)
+        level = next((one for one in levels if sets.items() <= one.sets.items()), None)
+        return Action() if level is None else Action(words, f"{first.command} {_options(level.sets)}", level.sets, name)
+
+
+def _options(sets: Mapping[str, Any]) -> str:
+    return " ".join(f"--set {key}={literal(value)}" for key, value in sets.items())

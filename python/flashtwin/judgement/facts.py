@@ -1,11 +1,6 @@
-"""Computations on the results of several systems: changes, shares, and the run to compare with.
+"""Pure computations on results. A ratio whose parts are missing or whose denominator is zero is None, never NaN."""
 
-Pure functions on `SavedRun` and `StudyFolder`. A ratio whose parts are missing or whose
-denominator is zero is None, never NaN. No wording here but the names of parts.
-"""
-
-import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flashtwin import units
@@ -14,51 +9,27 @@ from flashtwin.results.trees import dig
 
 #: The parts of a response time that are waiting, by the resource waited for, in the order in which they are stacked.
 WAITS = (
-    ("queueing", "queueing at the chips"),
-    ("channel_wait", "waiting for the channels"),
-    ("hash_wait", "waiting for the hash unit"),
-    ("other_wait", "other waiting"),
-)
-#: Those that are service.
-SERVICE = (
-    ("hash", "hashing"),
-    ("transfer", "transfer"),
-    ("flash", "flash operations"),
+    ("queueing", "queueing at the chips"), ("channel_wait", "waiting for the channels"),
+    ("hash_wait", "waiting for the hash unit"), ("other_wait", "other waiting"),
+)  # fmt: skip
+PARTS = (
+    *WAITS, ("hash", "hashing"), ("transfer", "transfer"), ("flash", "flash operations"),
     ("controller", "controller time"),
-)
-PARTS = (*WAITS, *SERVICE)
-#: Waits that the choice of a chip can shorten.
-CHIP_WAITS = ("queueing", "channel_wait")
-
+)  # fmt: skip
 #: Causes of flash writes in the order of the summary, with the words for them.
 CAUSES = (
-    ("host", "host"),
-    ("unique", "unique content"),
-    ("missed_duplicate", "missed duplicate"),
-    ("reborn", "reborn content"),
-    ("gc", "garbage collection"),
-    ("replica", "replica"),
-    ("metadata", "metadata"),
-    ("wear_levelling", "wear levelling"),
-    ("padding", "padding"),
-    ("parity", "parity"),
-)
-
+    ("host", "host"), ("unique", "unique content"), ("missed_duplicate", "missed duplicate"),
+    ("reborn", "reborn content"), ("gc", "garbage collection"), ("replica", "replica"), ("metadata", "metadata"),
+    ("wear_levelling", "wear levelling"), ("padding", "padding"), ("parity", "parity"),
+)  # fmt: skip
 KINDS = (("read", "Reads"), ("write", "Writes"), ("all", "All requests"))
-
-#: A part below this share of its whole, in percent, is not worth a word.
-WORTH_A_WORD_PERCENT = 5.0
-
 
 #: A replay that ends this much later than its trace, in time and in ns, could not keep up. Ours.
 LATE_FACTOR, LATE_NS = 1.1, 50_000_000
 
 
 def late_by(numbers: Mapping[str, Any]) -> float | None:
-    """How many times as long as its trace a run took; None where it kept up, or its loop is closed.
-
-    A drive that falls behind has pages waiting in RAM that is without end, and reads of those take no time.
-    """
+    """How many times as long as its trace a run took; None where it kept up, or its loop is closed."""
     lasted, ended = numbers.get("duration_ns"), numbers.get("completed_ns")
     planned_ns = (lasted or 0.0) / (numbers.get("config.replay.speed") or 1.0)
     late = planned_ns and ended and ended > LATE_FACTOR * planned_ns + LATE_NS
@@ -70,7 +41,6 @@ _HAPPENED = ("response.", "pages_programmed", "completed_ns", "erases.total")
 
 
 def happened(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures by which two runs are equal."""
     return {key: value for key, value in sorted(numbers.items()) if key.startswith(_HAPPENED) and value}
 
 
@@ -85,33 +55,23 @@ def share(part: float | None, whole: float | None) -> float | None:
 
 
 def gains(change: float | None) -> bool:
-    """Whether a change of a time, in percent, makes it shorter by enough to be called so."""
+    """Whether a change in percent makes a time shorter by enough to be called so."""
     return change is not None and change < 0 and not units.unchanged(change)
 
 
 def loses(change: float | None) -> bool:
-    """Whether a change of a time, in percent, makes it longer by enough to be called so."""
-    return change is not None and change > 0 and not units.unchanged(change)
-
-
-def weight(*changes: float | None) -> float:
-    """The largest |ln(new / old)|: halving weighs as much as doubling. At most 3 (20 times): zero is not infinite."""
-    ratios = [max(1.0 + change / 100.0, 1e-6) for change in changes if change is not None]
-    return min(max((abs(math.log(ratio)) for ratio in ratios), default=0.0), 3.0)
+    return gains(None if change is None else -change)
 
 
 def known(figures: Mapping[str, float | None]) -> dict[str, float]:
-    """Those figures that there are."""
     return {name: value for name, value in figures.items() if value is not None}
 
 
 def change_of(run: SavedRun, other: SavedRun, path: str) -> float | None:
-    """The change in percent of a number of the summary, from `other` to `run`."""
     return change(run.number(path), other.number(path))
 
 
 def share_of(run: SavedRun, part: str, whole: str) -> float | None:
-    """The share in percent of one number of the summary in another."""
     return share(run.number(part), run.number(whole))
 
 
@@ -120,30 +80,15 @@ def mean(run: SavedRun, kind: str) -> float | None:
     return None if run.number(f"response.{kind}.count") == 0 else run.number(f"response.{kind}.mean_ns")
 
 
-def mean_change(run: SavedRun, other: SavedRun, kind: str) -> float | None:
-    """The change in percent of the mean response time, from `other` to `run`."""
-    return change(mean(run, kind), mean(other, kind))
-
-
-def by_mean(runs: Iterable[SavedRun], kind: str) -> list[tuple[float, SavedRun]]:
-    """The runs that have such requests, with their mean response in ns, the shortest first."""
-    return sorted(((ns, run) for run in runs if (ns := mean(run, kind)) is not None), key=lambda pair: pair[0])
-
-
 def split(run: SavedRun, kind: str) -> dict[str, float] | None:
-    """The parts of the mean response time in ns; None when they were not recorded.
-
-    Nor when only some of them were: waiting that is missing would be counted as service.
-    """
+    """The parts of the mean response time in ns; None when not all of them were recorded."""
     parts = known({key: run.number(f"response.{kind}.split.{key}_ns") for key, _ in PARTS})
     return parts if mean(run, kind) is not None and len(parts) == len(PARTS) else None
 
 
-def waiting_share(run: SavedRun, kind: str, waits: Collection[str] = ()) -> float | None:
-    """The share of the mean response time that is waiting, or that the given waits are, in percent."""
+def waiting_share(run: SavedRun, kind: str) -> float | None:
     parts = split(run, kind)
-    asked = waits or [key for key, _ in WAITS]
-    return share(sum(parts[key] for key in asked), sum(parts.values())) if parts else None
+    return share(sum(parts[key] for key, _ in WAITS), sum(parts.values())) if parts else None
 
 
 def made_up_contents(*runs: SavedRun) -> str | None:
@@ -155,27 +100,14 @@ def made_up_contents(*runs: SavedRun) -> str | None:
 
 def no_pass_could_run(run: SavedRun) -> bool:
     """Whether the trace ended before the first period did, at whose end copies would have been made."""
-    period, duration = as_number(run.setting("replay.period_s")), run.number("duration_ns")
-    if period is None or duration is None or "copies-at-period-ends" not in run.traits:
-        return False
-    return duration < period * 1e9
-
-
-def designs(study: StudyFolder) -> tuple[SavedRun, ...]:
-    """The runs that could be built; the others are bounds."""
-    return tuple(run for run in study.runs if not run.is_ideal)
-
-
-def without(study: StudyFolder, trait: str) -> SavedRun | None:
-    """The run to judge a trait against: the baseline if it has it not, else the first design that has not."""
-    return next((run for run in (study.baseline, *designs(study)) if not {trait, "bound"} & run.traits), None)
+    period_s, duration_ns = as_number(run.setting("replay.period_s")) or 0.0, run.number("duration_ns")
+    return "copies-at-period-ends" in run.traits and duration_ns is not None and duration_ns < period_s * 1e9
 
 
 def reference(study: StudyFolder) -> SavedRun:
     """The reference of copies and of a choice of chips: the first run that only deduplicates, else the baseline."""
-    chooses = {"redirects", "replicates"}
-    plain = (run for run in study.runs if "deduplicates" in run.traits and not chooses & run.traits)
-    return next(plain, study.baseline)
+    plain = [run for run in study.runs if "deduplicates" in run.traits and not {"redirects", "replicates"} & run.traits]
+    return next(iter(plain), study.baseline)
 
 
 def subjects(study: StudyFolder) -> tuple[SavedRun, ...]:

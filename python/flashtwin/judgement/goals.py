@@ -1,43 +1,40 @@
-"""The figure of a run that a user wants better: any that a sweep knows, or the time for the whole trace."""
+"""The figure of a run that a user wants better, and the figures of a replay that are kept. Pure: plain numbers."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from flashtwin import units
-from flashtwin.judgement.ledger import ALL, SLOWEST_PERCENT, SLOWEST_PERMILLE
-from flashtwin.results.figures import Figure, figure
+from flashtwin.errors import ArgumentError, ConfigError
+from flashtwin.judgement.ledger import ALL, SERVICE, SLOWEST_PERCENT, SLOWEST_PERMILLE
+from flashtwin.results.figures import SHORT, Figure, figure
+from flashtwin.results.trees import dig, leaves
 
 #: Kinds of requests, with the words for them.
 KINDS = {"all": "requests", "read": "reads", "write": "writes", "flush": "flushes"}
 #: The requests of the wait ledger that stand nearest to a percentile.
-_SLOWEST = {
-    "p95": SLOWEST_PERCENT, "p99": SLOWEST_PERCENT, "p99_9": SLOWEST_PERMILLE, "p99_99": SLOWEST_PERMILLE,
-    "max": SLOWEST_PERMILLE,
-}  # fmt: skip
+_SLOWEST = dict.fromkeys(("p95", "p99"), SLOWEST_PERCENT) | dict.fromkeys(("p99_9", "p99_99", "max"), SLOWEST_PERMILLE)
 #: The goal of a closed loop: how long the drive takes for the whole trace.
 TIME = Figure("time", "completed_ns", "time for the whole trace")
 _WORDS = {
     "programs": "the number of pages programmed", "erases": "the number of erases", "ram": "the size of tables in RAM",
     "life": "the life used by the trace", "time": "the time for the whole trace",
 }  # fmt: skip
+#: Keys of the configuration that figures depend on.
+_KEYS = [f"config.{key}" for key in ("nand.pages_per_block", "nand.pe_cycles", "replay.speed", "replay.queue_depth")]
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure of a run, and how much of it is good."""
-
     figure: Figure
 
     @property
     def name(self) -> str:
-        """As `--goal` takes it."""
         return self.figure.name
 
     @property
     def words(self) -> str:
-        """As a sentence names it."""
         if not self.statistic:
             return _WORDS.get(self.name, f"the {self.figure.label}")
         names = {"mean": "mean response", "max": "longest response"}
@@ -45,7 +42,6 @@ class Goal:
 
     @property
     def kind(self) -> str:
-        """The requests that it is about."""
         return self._response[0]
 
     @property
@@ -55,7 +51,6 @@ class Goal:
 
     @property
     def requests(self) -> str:
-        """The requests of the wait ledger that it is about."""
         return _SLOWEST.get(self.statistic, ALL)
 
     @property
@@ -72,18 +67,14 @@ class Goal:
             return 100.0 * summary.get("pages_programmed", 0) / used if used else None
         if self.figure == TIME and not summary.get("requests.completed"):
             return None
-        missing = None if self.statistic else 0
-        value = summary.get(self.figure.path, missing)
+        value = summary.get(self.figure.path, None if self.statistic else 0)
         return None if value is None or not summary.get(f"response.{self.kind}.count", 1) else float(value)
 
     def cost(self, value: float) -> float:
         """Of costs the smallest is the best, and a ratio of two says by how much."""
-        if not self.figure.more_is_better:
-            return value
-        return 1.0 / value if value else float("inf")
+        return value if not self.figure.more_is_better else 1.0 / value if value else float("inf")
 
     def written(self, value: float | None) -> str:
-        """The value as people read it."""
         if self.name == "life" and value is not None:
             # A trace uses the smallest part of a percent.
             return f"{units.significant(value)} %"
@@ -91,9 +82,52 @@ class Goal:
 
 
 def goal_of(text: str) -> Goal:
-    """The goal of a name, such as `read.p99`, `programs` or `time`.
+    """Reads `read.p99`, `programs`, `life`, `time`, or any other figure of a run; a ConfigError names the nearest."""
+    try:
+        return Goal(TIME if text == TIME.name else figure(text))
+    except ArgumentError as error:
+        raise ConfigError(f"goal '{text}': {error}") from None
 
-    Raises:
-        ArgumentError: there is no such figure; the message names the nearest.
-    """
-    return Goal(TIME if text == TIME.name else figure(text))
+
+def usual_goal(queue_depth: Any) -> Goal:
+    """The goal where nobody chose: the mean response; in a closed loop, whose times are its depth's, the whole time."""
+    return goal_of("time" if queue_depth else "all.mean")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a replay: times in ns, and counts, by short names or dotted paths (`figures["erases"]`)."""
+
+    #: Numbers of the summary by dotted path; those that are 0 are left out, but for times.
+    summary: Mapping[str, float]
+    #: The wait ledger's means by kind, requests and charge, `service` among them.
+    ledger: Mapping[str, Mapping[str, Mapping[str, float]]]
+
+    def __getitem__(self, name: str) -> float:
+        return self.summary.get(SHORT.get(name, name), 0)
+
+    def charges(self, chosen: Goal) -> Mapping[str, float]:
+        """The time of the goal's requests by charge, in ns: waits and service."""
+        return self.ledger.get(chosen.kind, {}).get(chosen.requests, {})
+
+    def waited_share(self, chosen: Goal) -> float:
+        """Which share of the goal's requests' time is waiting, 0 to 1; 0 where nothing is known of it."""
+        charges = self.charges(chosen)
+        total = sum(charges.values())
+        return 1.0 - charges.get(SERVICE, 0.0) / total if total > 0 else 0.0
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any], ledger: Sequence[Mapping[str, Any]]) -> Self:
+        """The figures of a replay from its summary and the rows of its table `wait_ledger`."""
+        numbers = {
+            path: value for path, value in leaves({key: of for key, of in summary.items() if key != "config"})
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            and (value or path.startswith("response."))
+        }  # fmt: skip
+        charged: dict[str, dict[str, dict[str, float]]] = {}
+        for row in ledger:
+            if row["mean_ns"] is not None:
+                charges = charged.setdefault(row["kind"], {}).setdefault(row["requests"], {})
+                charge = SERVICE if row["part"] == SERVICE else row["charge"]
+                charges[charge] = charges.get(charge, 0.0) + float(row["mean_ns"])
+        return cls({**numbers, **{key: dig(summary, key) for key in _KEYS}}, charged)

@@ -1,26 +1,21 @@
 """Where the time of requests went: the table `wait_ledger` of a run, in words and sums.
 
-Each nanosecond of a request is charged once: to what held the thing that it waited for, or to
-service. The charges of all requests, or of the slowest, therefore sum to their mean response time.
-No wording but the names of the charges.
+Each nanosecond of a request is charged once: to what held the thing that it waited for, or to service. So charges sum
+to the mean response time.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from flashtwin import units
 from flashtwin.results.reading import SavedRun
 
 ALL, SLOWEST_PERCENT, SLOWEST_PERMILLE = "all", "slowest_1_percent", "slowest_0_1_percent"
 #: Which requests a ledger may be of, with the words for them.
-REQUESTS = (
-    (ALL, "all"),
-    (SLOWEST_PERCENT, "the slowest 1 %"),
-    (SLOWEST_PERMILLE, "the slowest 0.1 %"),
-)
+REQUESTS = ((ALL, "all"), (SLOWEST_PERCENT, "the slowest 1 %"), (SLOWEST_PERMILLE, "the slowest 0.1 %"))
 
 SERVICE = "service"
 #: The resources waited for, in the order in which they are stacked: as a legend names them, and as a sentence does.
-#: The first ten are waits for a chip (its die, or its plane, where these work on their own).
 WAITS: Mapping[str, tuple[str, str]] = {
     "host_read": ("chip: host reads", "reads of the host at the chip"),
     "host_program": ("chip: host programs", "programs of the host at the chip"),
@@ -47,37 +42,23 @@ WAITS: Mapping[str, tuple[str, str]] = {
 class Ledger:
     """The mean response time of some requests of a run, by charge."""
 
-    #: How many requests, and the least time that any of them took.
     count: float
+    #: The least time that any of them took.
     from_ns: float
-    #: Means in ns, waits by charge.
+    #: Means in ns by charge.
     waits: Mapping[str, float]
     service_ns: float
 
     @property
-    def waited_ns(self) -> float:
-        """All waiting."""
-        return sum(self.waits.values())
-
-    @property
     def total_ns(self) -> float:
-        """The mean response time."""
-        return self.waited_ns + self.service_ns
-
-    @property
-    def longest(self) -> tuple[str, float] | None:
-        """The longest wait and its length; None when nothing waited."""
-        charge = max(self.waits, key=lambda key: self.waits[key], default=None)
-        return None if charge is None or self.waits[charge] <= 0 else (charge, self.waits[charge])
+        return sum(self.waits.values()) + self.service_ns
 
 
 def label(charge: str) -> str:
-    """A charge as a legend names it."""
     return WAITS[charge][0] if charge in WAITS else charge.replace("_", " ")
 
 
 def words(charge: str) -> str:
-    """A charge as a sentence names it, for example "waiting for the hash unit"."""
     return WAITS[charge][1] if charge in WAITS else charge.replace("_", " ")
 
 
@@ -93,3 +74,10 @@ def ledger(run: SavedRun, kind: str, requests: str = ALL) -> Ledger | None:
     ordered = {charge: waits[charge] for charge in dict.fromkeys([*WAITS, *waits]) if charge in waits}
     service = sum(ns for part, _, ns in found if part == SERVICE)
     return Ledger(float(counts[0]), 0.0 if from_ns is None else float(from_ns[0]), ordered, service)
+
+
+def waited(run: SavedRun, of: Ledger) -> str:
+    """The mean of some requests, and their longest wait: `3 ms under a, 48 % of it waiting for b`."""
+    charge, ns = max(of.waits.items(), key=lambda wait: wait[1], default=("", 0.0))
+    share = f"{units.percent(100.0 * ns / of.total_ns)} of it waiting for {words(charge)}" if ns > 0 else ""
+    return f"{units.duration(of.total_ns)} on average under `{run.label}`, {share or 'none of it waiting'}"

@@ -1,8 +1,4 @@
-"""One judgement: the claim, the figures behind it, the runs that show it, and the action.
-
-`flashtwin explain`, `flashtwin advise` and the report's findings are three ways to show the same list
-(`judging.judge`), so that no two of them can say different things of one topic.
-"""
+"""One judgement: the claim, the figures behind it, the runs that show it, and the action."""
 
 from __future__ import annotations
 
@@ -10,16 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-#: The topic of bottlenecks, one verdict a run.
-BOTTLENECK = "bottleneck"
-#: The answer where a number is missing.
-UNKNOWN = "unknown"
+#: Topics of the choice and of bottlenecks, and the answer where a number is missing.
+CHOICE, BOTTLENECK, UNKNOWN = "verdict", "bottleneck", "unknown"
 
 
 @dataclass(frozen=True)
 class Action:
-    """An action; false where there is nothing to do."""
-
     #: The action and its key, with the replayed figure; without a full stop.
     words: str = ""
     command: str = ""
@@ -27,17 +19,18 @@ class Action:
     sets: Mapping[str, Any] = field(default_factory=dict)
     #: The row of the catalogue; empty where it changes nothing.
     change: str = ""
-    #: Whether a replay shows what it brings.
     replayed: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.command)
 
     @property
+    def told(self) -> str:
+        return f"{self.words}{'' if self.replayed else ' (not replayed)'}"
+
+    @property
     def text(self) -> str:
-        """As one sentence; empty where there is nothing to do."""
-        untried = "" if self.replayed else " (not replayed)"
-        return f"{self.words}{untried}: `{self.command}`." if self else ""
+        return f"{self.told}: `{self.command}`." if self else ""
 
 
 @dataclass(frozen=True)
@@ -51,19 +44,15 @@ class Verdict:
     """
 
     topic: str
-    #: The claim, with the numbers; one sentence or two.
     claim: str
     #: In a word or two: `yes`, `no gain`, `6 partitions`, `hash`.
     answer: str = ""
-    #: The reason of the claim: parts of a time, waits, other differences.
     reason: str = ""
-    #: The values behind the words, by where they come from: `rr-ssd:response.read.mean_ns`, `info.writes`.
+    #: The values behind the words, by where they come from: `ca-ssd:all.mean`, `info.writes`.
     figures: Mapping[str, float] = field(default_factory=dict)
     #: Names of the runs that show it; none where the trace alone does.
     evidence: tuple[str, ...] = ()
     action: Action = field(default_factory=Action)
-    #: How large the effect is: the logarithm of a ratio, or a share. Orders the findings.
-    weight: float = 0.0
     #: The estimate from the trace alone, where the claim comes from runs.
     estimate: str = ""
 
@@ -72,7 +61,6 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """Claim, reason and action as one paragraph: a finding."""
         return joined(self.claim, self.reason, self.action.text)
 
     @property
@@ -83,12 +71,10 @@ class Verdict:
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Verdict:
-        """Reads the fields that `as_json` wrote; others are ignored."""
         known = {one.name: found[one.name] for one in fields(cls)}
         return cls(**{**known, "evidence": tuple(found["evidence"]), "action": Action(**found["action"])})
 
     def as_json(self) -> dict[str, Any]:
-        """As it is written: each field by its name."""
         return {**asdict(self), "evidence": list(self.evidence)}
 
 
@@ -98,7 +84,6 @@ def with_made_up_contents(claim: str, source: str | None) -> str:
 
 
 def joined(*sentences: str) -> str:
-    """Those of the sentences that there are, as one text."""
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -108,5 +93,4 @@ def lower(text: str) -> str:
 
 
 def upper(text: str) -> str:
-    """Words that begin a sentence."""
     return f"{text[:1].upper()}{text[1:]}"

@@ -1,209 +1,288 @@
-"""Verdicts from a trace's figures alone: partitions, page size, waiting.
+"""Verdicts on a workload: its load, partitions, page size, waiting, and mechanisms that look at contents.
 
-A number that is missing is never guessed: the claim then says so, and why.
+A missing number is never guessed. Candidates with and without a mechanism decide on it, before the trace's figures.
 
-SWC is G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications", ACM TOS 17(1), 2021.
+SWC is G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications", ACM TOS 17(1), 2021;
+CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on read redirection.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from math import inf
 
 from flashtwin import units
-from flashtwin.judgement import actions, catalogue
+from flashtwin.judgement import catalogue, facts
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, joined, lower, upper
-from flashtwin.results.rows import PAGE_SIZES
+from flashtwin.results.reading import SavedRun
+from flashtwin.results.rows import ENTRIES, PAGE_SIZES, SPACE
 
-#: SWC 3.3: write amplifications below this count as converged; there is nothing left to save.
-WA_CONVERGED = 1.05
-#: SWC Fig. 4 and 9: a change of the write amplification below 5 % is small.
-WA_CHANGE_PERCENT = 5.0
+#: SWC 3.3: write amplifications below this count as converged. SWC Fig. 4, 9: a change below 5 % is small.
+WA_CONVERGED, WA_CHANGE_PERCENT = 1.05, 5.0
 #: SWC 4.2, Fig. 9: with a higher partitioning overhead the spare blocks do not hold the active ones.
 OVERHEAD_MAX = 1.0
 #: SWC 3.2: fewer page writes, or fewer writes of each sector, do not reach a steady state.
-PAGE_WRITES_MIN, WRITES_PER_SECTOR_MIN = 100_000, 4.0
+STEADY = {"write_amplification.page_writes": 100_000, "write_amplification.writes_per_sector_mean": 4}
 #: SWC 4.3: fewer reads allow no claim about reading.
 READS_MIN = 5_000
-#: Ours: a page size within this of the cheapest one is as good.
-PAGE_COST_TOLERANCE_PERCENT = 10.0
-#: SWC 4.4: the page size that chips have come to (16 KB).
-LARGE_PAGE = 16_384
-#: Ours: a command of its own is worth a tenth of the reading time.
-PARTIAL_PAYS_PERCENT = 10.0
-#: Ours: a gain in P(D, T) below this is not worth a delay.
-GAIN_MIN = 0.1
+#: Ours: a page size within this of the cheapest one is as good; a gain in P(D, T) below this is not worth a delay.
+PAGE_COST_TOLERANCE, GAIN_MIN = 1.10, 0.1
+#: CA-SSD 5.3: without duplicates, hashing lengthens the mean response by up to a tenth. CA-SSD Table 2: the write
+#: reduction of the least redundant of its three traces.
+DUPLICATES_PAY_PERCENT, DUPLICATES_MANY_PERCENT = 10.0, 33.63
+#: CA-SSD 4.1: RAM for one fingerprint in the store with its two tables.
+FINGERPRINT_BYTES = 28
+#: RR-SSD II-B, Fig. 4: 80 % of the reads go to 7 to 30 % of the contents; a tenth that keeps half of the next period's
+#: reads is of that kind. It gets a tenth when popularity tells nothing; twice that tells something.
+STABLE_PERCENT, UNSTABLE_PERCENT = 50.0, 20.0
 #: The share of a drive that pages take up at OP 7 %, as where the write amplification is reckoned; aged.
 FULL = "--set replay.preload=footprint --fill 93%"
-#: Partitions of a drive at least, if there are any, and at most.
-PARTITIONS = (2, 32)
+#: Ours: partitions of a drive at least and at most; periods that a trace is cut into where its own are too long.
+PARTITIONS, PERIODS = (2, 32), 12
+#: Shares of waiting in a request's time, in percent, from which on a drive is overloaded and below which it is idle.
+OVERLOADED_PERCENT, IDLE_PERCENT = 95.0, 5.0
+
+#: The figures of the trace that each topic is about, in words.
+_FIGURES: dict[str, dict[str, str]] = {
+    "partitions": {
+        "partitions_fr3": "{:.0f} keep update frequencies within a factor of 3", "partitions_fr2": "{:.0f} within 2",
+        "wa_partitions_1": "at OP 7 % the write amplification is {:.2f} with one", "wa_fr3": "{:.2f} with these",
+        "saved_percent": "{:.0f} % less", "overhead_fr3": "their active blocks take {:.1%} of the spare blocks",
+    },
+    "page size": {
+        f"{key}_{size}": f"{words} {{:.2f}} with {size // 1024} KB" for size in PAGE_SIZES
+        for key, words in (("wa_fr3", "WA"), ("ra", "RA"))
+    },
+    "deduplication": {
+        "info.duplicate_write_percent": "it would save {:.1f} % of the page writes",
+        SPACE: "{:.0f} % of the space would stay in use",
+        ENTRIES: "an LRU store of {:,.0f} fingerprints finds 90 % of the repeats",
+        "fingerprint_bytes": "it takes {:,.0f} B",
+    },
+    "replication": {
+        "drift.popular_before_percent": "{:.0f} % of a period's reads go to the tenth of contents read most before",
+        "drift.read_before_percent": "{:.0f} % to contents read in the period before at all",
+        "drift.first_read_percent": "{:.0f} % are first reads, which no copy can serve",
+    },
+    "waiting": {
+        "write_gain_of_waiting": "a write's chance of a neighbour rises by {:.0%} with waiting (within 64 pages)",
+        "write_gain_of_distance": "by {:.0%} with distance (within 250 requests)",
+    },
+}  # fmt: skip
 
 
-def partitions(of: Evidence) -> Verdict:
+def load(of: Evidence) -> Verdict | None:
+    if of.study is None:
+        return None
+    base = of.study.baseline
+    share, late = facts.waiting_share(base, "all"), facts.late_by(base.numbers)
+    figures = facts.known({"waiting_percent": share, "times_as_long": late})
+    claim = f"waiting is {units.percent(share)} of a request's time under `{base.label}`."
+    if late is not None or (share is not None and share > OVERLOADED_PERCENT):
+        ended, arrived = base.count("completed_ns"), base.count("completed_ns") / (late or 1.0)
+        behind = f"it needs {units.duration(ended)} for requests that arrive within {units.duration(arrived)}."
+        claim = f"The drive is overloaded: {claim}" if late is None else f"`{base.label}` cannot keep up: {behind}"
+        reason = "Response times then grow with the length of the trace; replay it more slowly to compare systems."
+        return Verdict("load", claim, "overloaded", reason, figures, (base.name,))
+    if share is None or share >= IDLE_PERCENT:
+        return None
+    reason = "No policy can save waiting that does not occur; replay the trace faster to see where queues build up."
+    return Verdict("load", f"The drive is nearly idle: {claim}", "idle", reason, figures, (base.name,))
+
+
+def partitions(of: Evidence) -> Verdict | None:
     """How many partitions: the knee at f_r <= 3, and its gain (SWC, Finding 6)."""
-    keys = ("partitions_fr3", "partitions_fr2", "wa_partitions_1", "wa_fr3", "overhead_fr3")
-    needed, finer, one, knee, overhead = map(of.number, keys)
-    if needed is None:
-        why = _no_writes(of, "the temperature of its pages was not measured")
-        return untold("partitions", "the number of partitions", why, _try_partitions(of, UNKNOWN))
-    figures = of.figures(*keys)
-    count = f"{units.plural(needed, 'partition')} keep{'s' if needed == 1 else ''} update frequencies within a factor "
-    count += f"of 3{f' ({finer:.0f} within 2)' if finer is not None else ''}"
-    taken = f"their active blocks take {overhead * 100:.1f} % of the spare blocks" if overhead is not None else ""
-    if overhead is not None and overhead > OVERHEAD_MAX:
+    needed, one, knee, overhead = map(of.number, ("partitions_fr3", "wa_partitions_1", "wa_fr3", "overhead_fr3"))
+    answer, why, more = UNKNOWN, _no_writes(of, "the temperature of its pages was not measured"), {}
+    if needed is not None and overhead is not None and overhead > OVERHEAD_MAX:
         answer = "too small a device"
-        claim = f"{count}, but {taken} at OP 7 %: this footprint is too small to be partitioned"
-    elif not one or knee is None:
+    elif needed is not None and one and knee is not None:
+        more = {"saved_percent": (one - knee) / one * 100.0}
+        answer = units.plural(needed, "partition") if more["saved_percent"] >= WA_CHANGE_PERCENT else "not worth it"
+        answer = answer if one >= WA_CONVERGED else "not needed"
+    elif needed is not None:
         why = lower(str((of.row or {}).get("wa_why_missing") or "the write amplification was not simulated"))
-        answer, claim = UNKNOWN, f"{count}; the saving is unknown, because {why.rstrip('.')}"
-    else:
-        figures["saved_percent"] = saved = (one - knee) / one * 100.0
-        told = f"at OP 7 % the write amplification is {one:.2f} with one partition, {knee:.2f} with {needed:.0f}"
-        if one < WA_CONVERGED:
-            answer, claim = "not needed", f"One partition is enough: {told}, so nothing is left to save"
-        elif saved < WA_CHANGE_PERCENT:
-            answer, claim = "not worth it", f"{count}, but they do not pay: {told}, a change of {-saved:+.1f} %"
-        else:
-            answer = units.plural(needed, "partition")
-            claim = f"{count}, and pay: {told}, {saved:.0f} % less{f'; {taken}' if taken else ''}"
-        claim += _caution(of)
-    return Verdict("partitions", f"{claim}.", answer, figures=figures, action=_try_partitions(of, answer))
+    weak = [key for key, least in STEADY.items() if (number := of.number(key)) is not None and number < least]
+    steady = " and ".join(f"{least:,} {key.rpartition('.')[2].replace('_', ' ')}" for key, least in STEADY.items())
+    caution = f"This is weak, because a steady state takes {steady}." if weak and more else ""
+    return _estimate(of, "partitions", answer, why, _try_partitions(of, answer), more, caution)
 
 
 def _try_partitions(of: Evidence, answer: str) -> Action:
+    """The change beside the choice; of a trace alone, a sweep on equal flash: the bound, and the practical policy."""
+    words, pays = "Separate hot from cold pages (`ftl.partition.policy`)", answer.endswith("partitions")
+    if of.decision is not None:
+        return of.change("partitions", words, {"ftl.partition.policy": "bloom-filters"}, helps=pays)
     count = min(max(int(of.number("partitions_fr3") or 0), PARTITIONS[0]), PARTITIONS[1])
     # Filters tell two temperatures apart, no more.
     policies = "none,bloom-filters,offline" if count == PARTITIONS[0] else "none,offline"
-    pays = answer.endswith("partitions")
-    if of.decision is not None:
-        words = "Separate hot from cold pages (`ftl.partition.policy`)"
-        return _try(of, "partitions", words, {"ftl.partition.policy": "bloom-filters"}, helps=pays)
-    words = (
-        "Separate hot from cold pages (`ftl.partition.policy`) and compare the write amplification on equal flash: "
-        "`offline` is the bound, `bloom-filters` with two partitions the practical policy"
-    )
-    if answer == UNKNOWN:
-        words = "Replay a full drive with partitions (`ftl.partition.policy`)"
-    elif not pays:
+    if answer != UNKNOWN and not pays:
         words = "Leave `ftl.partition.policy = none`; this command shows the alternatives"
+    trace = re.sub(r"--period (\S+)s\b", r"--set replay.period_s=\1", of.trace)
     keys = f"--set ftl.partition.policy={policies} --set ftl.partition.partitions={count} {FULL} --trade wa,programs"
-    return actions.sweep(of, words, keys, "partitions")
+    return Action(words, f"flashtwin sweep {trace} --systems conventional {keys}", {}, "partitions")
 
 
-def _try(of: Evidence, name: str, words: str, sets: Mapping[str, Any], *, helps: bool) -> Action:
-    """A change of the catalogue; where the trace speaks against it, only what replays say of it is told."""
-    found = actions.change(of, name, words, sets)
-    if helps or found.replayed or not found:
-        return found
-    return replace(found, words=f"Leave {units.names(list(sets))} as it is; this command shows what it does")
-
-
-def page_size(of: Evidence) -> Verdict:
-    """The cost of each page size in writing and reading (SWC, Findings 5, 7, 8)."""
-    judges_reading = _enough_reads(of)
-    costs = {size: value for size in PAGE_SIZES if judges_reading and (value := of.number(f"read_full_ns_{size}"))}
-    amplified = {size: value for size in PAGE_SIZES if (value := of.number(f"wa_fr3_{size}"))}
+def page_size(of: Evidence) -> Verdict | None:
+    """The largest pages that cost little in writing and reading (SWC, Findings 5, 7, 8)."""
+    reads = of.number("info.reads")
+    judges_reading = reads is None or reads >= READS_MIN
+    names = ("wa_fr3", "read_full_ns") if judges_reading else ("wa_fr3",)
+    costs = [{size: cost for size in PAGE_SIZES if (cost := of.number(f"{name}_{size}"))} for name in names]
+    known = [by for by in costs if by]
+    best = [
+        size for size in PAGE_SIZES if all(by.get(size, inf) <= PAGE_COST_TOLERANCE * min(by.values()) for by in known)
+    ]
+    sizes = best[-1:] or [min(by, key=lambda size: by[size]) for by in known]
+    answer = f"{' or '.join(f'{size // 1024}' for size in sizes)} KB" if known else UNKNOWN
     without = "reading was not measured" if judges_reading else f"there are fewer than {READS_MIN:,} reads"
-    if not costs and not amplified:
-        why = f"{without} and the trace writes too little to simulate writing"
-        return untold("page size", "the best page size", why, _try_page_size(of, 16))
-    cheap = [size // 1024 for size in PAGE_SIZES if _near(costs, size) and _near(amplified, size)]
-    if cheap:
-        answer = f"{cheap[-1]} KB"
-        opening = f"Pages of {answer} are the largest within 10 % of the least cost of each kind"
-    else:
-        least, fewest = (min(of_size, key=lambda size: of_size[size]) // 1024 for of_size in (costs, amplified))
-        answer = f"{fewest} or {least} KB"
-        opening = f"{fewest} KB pages write least, {least} KB pages read fastest"
-    opening += "" if costs else f" ({without}, so that reading is not judged)"
-    told = [f"{size // 1024} KB: {', '.join(parts)}" for size in PAGE_SIZES if (parts := _costs(of, size, costs))]
-    figures = of.figures(*(f"{name}_{size}" for size in PAGE_SIZES for name in ("wa_fr3", "ra", "read_full_ns")))
-    action = _try_page_size(of, cheap[-1] if cheap else 16)
-    partial, saved = _partial_reads(of)
-    figures |= {} if saved is None else {"partial_reads_saved_percent": saved}
-    claim = joined(f"{opening}. {'; '.join(told)}.", partial)
-    return Verdict("page size", claim, answer, figures=figures, action=action)
-
-
-def _try_page_size(of: Evidence, kilobytes: int) -> Action:
+    why = f"{without} and the trace writes too little to simulate writing"
+    kilobytes = sizes[0] // 1024 if known and best else 16
     words = f"Replay with pages of {kilobytes} KB (`nand.page_bytes`)"
-    return _try(of, "page size", words, catalogue.page_size(kilobytes), helps=True)
+    action = of.change("page size", words, {"nand.page_bytes": kilobytes * 1024})
+    caution = "" if len(costs) == 2 and costs[1] else f"Reading is not judged, because {without}."
+    return _estimate(of, "page size", answer, why, action, {}, caution if known else "")
 
 
-def _costs(of: Evidence, size: int, costs: Mapping[int, float]) -> list[str]:
-    written, read = of.number(f"wa_fr3_{size}"), of.number(f"ra_{size}")
-    parts = [f"WA {written:.2f}"] if written else []
-    parts += [f"RA {read:.2f}"] if read is not None else []
-    return [*parts, f"{costs[size] / 1e9:,.1f} s of flash reads"] if size in costs else parts
-
-
-def _near(costs: Mapping[int, float], size: int) -> bool:
-    """Whether a size's cost is within the tolerance of the least; also when this cost is not known at all."""
-    most = min(costs.values(), default=0.0) * (1 + PAGE_COST_TOLERANCE_PERCENT / 100)
-    return not costs or (size in costs and costs[size] <= most)
-
-
-def _partial_reads(of: Evidence) -> tuple[str, float | None]:
-    """Whether reading parts of large pages would pay (SWC, Finding 9), and the share of time saved in percent."""
-    full, partial = (of.number(f"read_{how}_ns_{LARGE_PAGE}") for how in ("full", "partial"))
-    if not full or partial is None or not _enough_reads(of):
-        return "", None
-    saved = (full - partial) / full * 100.0
-    told = f"{partial / 1e9:,.1f} s of flash time against {full / 1e9:,.1f} s; replays read whole pages."
-    if saved >= PARTIAL_PAYS_PERCENT:
-        return f"Partial reads of 16 KB pages would take {saved:.0f} % less: {told}", saved
-    return f"Partial reads of 16 KB pages would bring {'little' if saved >= 0 else 'nothing'}: {told}", saved
-
-
-def waiting(of: Evidence) -> Verdict:
+def waiting(of: Evidence) -> Verdict | None:
     """Whether delaying work helps, or looking at a larger neighbourhood (SWC, Finding 10)."""
-    keys = ("write_gain_of_waiting", "write_gain_of_distance")
-    wait, distance = map(of.number, keys)
-    if wait is None or distance is None:
-        why = _no_writes(of, "logical locality was not measured")
-        return untold("waiting", "whether waiting helps", why, _try_waiting(of, UNKNOWN))
-    if max(wait, distance) < GAIN_MIN:
-        answer, claim = "no", "Neither waiting nor a wider window finds neighbours for writes"
-    elif wait < GAIN_MIN:
-        answer, claim = "no", "A wider window helps, waiting does not"
-    elif distance > wait:
-        answer, claim = "some", "Waiting helps, a wider window helps more"
-    else:
-        answer, claim = "yes", "Waiting helps more than a wider window"
-    claim += (
-        f": the chance that a write has a neighbour rises by {wait * 100:.0f} points with waiting (within 64 pages), "
-        f"by {distance * 100:.0f} with distance (within 250 requests)."
-    )
-    return Verdict("waiting", claim, answer, figures=of.figures(*keys), action=_try_waiting(of, answer))
+    wait, distance = map(of.number, ("write_gain_of_waiting", "write_gain_of_distance"))
+    answer = UNKNOWN
+    if wait is not None and distance is not None:
+        answer = "no" if wait < GAIN_MIN else "some" if distance > wait else "yes"
+    words = f"Let writes wait in a write-back cache of {catalogue.CACHE_PAGES:,} pages (`engine.write_cache_pages`)"
+    action = of.change("write cache", words, catalogue.write_cache(), helps=answer in ("yes", "some"))
+    return _estimate(of, "waiting", answer, _no_writes(of, "logical locality was not measured"), action)
 
 
-def _try_waiting(of: Evidence, answer: str) -> Action:
-    pages = catalogue.CACHE_PAGES
-    words = f"Let writes wait in a write-back cache of {pages:,} pages (`engine.write_cache_pages`)"
-    return _try(of, "write cache", words, catalogue.write_cache(), helps=answer in ("yes", "some"))
+def deduplication(of: Evidence) -> Verdict | None:
+    """The effect of content lookups, and the fingerprint store they take (CA-SSD 3, 4.1)."""
+    share, entries, answer = of.number("info.duplicate_write_percent"), of.number(ENTRIES), UNKNOWN
+    why = "the trace carries no content" if _no_contents(of) else "no page write has a known content"
+    if share is not None:
+        answer = "no" if share < DUPLICATES_PAY_PERCENT else "some" if share < DUPLICATES_MANY_PERCENT else "yes"
+    more = {} if entries is None or share is None else {"fingerprint_bytes": entries * FINGERPRINT_BYTES}
+    expected = _estimate(of, "deduplication", answer, why, Action(), more)
+    found = _mechanism(of, "deduplication", {"deduplicates"}, _duplicates)
+    return _with_estimate(found, expected, _try_deduplication(of))
 
 
-def untold(topic: str, what: str, why: str, action: Action) -> Verdict:
-    """The verdict where a number is missing."""
-    return Verdict(topic, f"{upper(what)} is unknown, because {why}.", UNKNOWN, action=action)
+def replication(of: Evidence) -> Verdict | None:
+    """The effect of copies of popular contents, and of a choice of chips for reads (RR-SSD II-C, Fig. 5, 6)."""
+    popular, known = map(of.number, ("drift.popular_before_percent", "drift.read_before_percent"))
+    answer, why = UNKNOWN, "the popularity of contents by period was not measured"
+    if of.number("drift.periods") == 1:
+        why = "there are no two periods with reads to compare; try a shorter `--period`"
+    if popular is not None:
+        answer = "yes" if popular >= STABLE_PERCENT else "some" if popular >= UNSTABLE_PERCENT else "no"
+        answer = "with many copies" if answer != "yes" and known is not None and known >= STABLE_PERCENT else answer
+    why = "the trace carries no content" if _no_contents(of) else why
+    found = _mechanism(of, "replication", {"redirects", "replicates"}, _redirected)
+    return _with_estimate(found, _estimate(of, "replication", answer, why, Action()), _try_replication(of))
+
+
+def _estimate(
+    of: Evidence, topic: str, answer: str, why: str, action: Action, more: Mapping[str, float] | None = None,
+    caution: str = "",
+) -> Verdict | None:  # fmt: skip
+    """The verdict from the trace alone: the answer, with the figures behind it, or why there is none."""
+    if of.row is None:
+        return None
+    figures = {**of.figures(*_FIGURES[topic]), **(more or {})}
+    told = ", ".join(words.format(figures[key]) for key, words in _FIGURES[topic].items() if key in figures)
+    claim = f"{upper(topic)}: {answer}, because {told}."
+    if answer == UNKNOWN:
+        claim = (
+            f"{upper(topic)}: the answer is unknown, because {why.rstrip('.')}.{f' Known is: {told}.' if told else ''}"
+        )
+    return Verdict(topic, joined(claim, caution), answer, figures=figures, action=action)
+
+
+def _mechanism(of: Evidence, topic: str, traits: set[str], reason: Callable[[SavedRun], str]) -> Verdict | None:
+    """A candidate with a mechanism beside one without it: the pair that differs in the fewest other mechanisms."""
+    decision, names = of.decision, {run.name for run in of.runs}
+    made = [one for one in (decision.candidates if decision is not None else ()) if one.run.name in names]
+    pairs = [(one, other) for one in made for other in made
+             if traits & one.run.traits and not traits & other.run.traits]  # fmt: skip
+    if decision is None or not pairs:
+        return None
+    one, other = min(pairs, key=lambda pair: len(pair[0].run.traits ^ pair[1].run.traits))
+    goal, loss = decision.goal, decision.loss(one, other)
+    programs = facts.change_of(one.run, other.run, "pages_programmed")
+    answer, percent = "no", None if loss.is_open(-1.0) else loss.share * 100.0
+    if facts.gains(percent):
+        answer = "yes"
+    elif facts.gains(programs):
+        answer = f"fewer writes, {'longer' if facts.loses(percent) else 'equal'} responses"
+    if facts.made_up_contents(one.run, other.run):
+        answer = UNKNOWN
+    told = f"{goal.words} is {decision.beside(one, other)}" if one.late is None else "the drive falls behind the trace"
+    figures = {f"{each.run.name}:{goal.name}": decision.value(each) for each in (one, other)}
+    runs = (one.run.name, other.run.name)
+    return Verdict(topic, f"Under {one.words}, {told}.", answer, reason(one.run), figures, runs)
+
+
+def _duplicates(run: SavedRun) -> str:
+    share = facts.share_of(run, "page_ops.duplicate_writes", "page_ops.write")
+    return f"{units.percent(share)} of its page writes are duplicates." if share is not None else ""
+
+
+def _redirected(run: SavedRun) -> str:
+    if "replicates" in run.traits and not run.number("replication.copies"):
+        why = "the trace ended before its first period did (`--period` sets a shorter one)"
+        return f"No copy was made{f': {why}' if facts.no_pass_could_run(run) else ''}."
+    redirected = facts.share_of(run, "page_ops.redirected_reads", "page_ops.read")
+    copies = facts.share_of(run, "flash_writes.replica", "pages_programmed")
+    told = [f"Another chip serves {units.percent(redirected)} of its page reads."] if redirected is not None else []
+    return joined(*told, f"Replicas are {units.percent(copies)} of all pages that it programs." if copies else "")
+
+
+def _with_estimate(found: Verdict | None, expected: Verdict | None, action: Action) -> Verdict | None:
+    """One verdict: the claim from the runs, with the estimate from the trace; no better than the trace promised."""
+    if found is None or expected is None:
+        one = found or expected
+        return None if one is None else replace(one, action=action)
+    answer = found.answer
+    if answer == UNKNOWN or (answer == "yes" and expected.answer in ("yes", "with many copies")):
+        answer = expected.answer
+    elif answer == "yes":
+        answer = "some"
+    figures = {**expected.figures, **found.figures}
+    return replace(found, answer=answer, figures=figures, estimate=expected.claim, action=action)
 
 
 def _no_writes(of: Evidence, otherwise: str) -> str:
     return "the trace has no writes" if of.number("info.writes") == 0 else otherwise
 
 
-def _enough_reads(of: Evidence) -> bool:
-    """Whether the reads allow a claim; also where the number of reads is not known."""
-    reads = of.number("info.reads")
-    return reads is None or reads >= READS_MIN
+def _no_contents(of: Evidence) -> bool:
+    return of.row is not None and of.row.get("info.has_content") is False
 
 
-def _caution(of: Evidence) -> str:
-    """A reservation when the trace does not write enough for a steady state."""
-    writes, each = (of.number(f"write_amplification.{name}") for name in ("page_writes", "writes_per_sector_mean"))
-    if writes is not None and writes < PAGE_WRITES_MIN:
-        return f" (weak: {writes:,.0f} page writes; a steady state needs {PAGE_WRITES_MIN:,})"
-    if each is not None and each < WRITES_PER_SECTOR_MIN:
-        needed = f"a steady state needs {WRITES_PER_SECTOR_MIN:.0f}"
-        return f" (weak: {each:.1f} writes per sector on average; {needed})"
-    return ""
+def _try_deduplication(of: Evidence) -> Action:
+    if _no_contents(of):
+        words = "Give every page its own content (`replay.content`) to see the least cost of lookups"
+        return of.compare(words, "conventional,ca-ssd", "--content unique")
+    if of.first is None:
+        return of.compare("Replay it with and without deduplication (`ftl.mapping`)", "conventional,ca-ssd")
+    return of.chosen if "deduplicates" in of.first.run.traits else Action()
+
+
+def _try_replication(of: Evidence) -> Action:
+    compared = "ca-ssd,rr-ssd,oracle"
+    if _no_contents(of):
+        words = "Try Zipf contents (`replay.content`) to see what copies of popular contents could gain"
+        return of.compare(words, compared, "--content 'zipf(0.8,100000)'")
+    lasts_s = (of.number("info.duration_ns") or 0.0) / 1e9
+    if lasts_s > 0 and (of.number("drift.periods") in (None, 0, 1) or any(map(facts.no_pass_could_run, of.runs))):
+        words = f"Shorter periods (`replay.period_s`), some {PERIODS} in this trace"
+        # One digit, no shorter than a millisecond, which is the shortest that is taken.
+        period = f"--period {max(float(f'{lasts_s / PERIODS:.0e}'), 0.001):g}s"
+        return replace(of, trace=re.sub(r" --period \S+", "", of.trace)).compare(words, compared, period)
+    if of.first is None:
+        return of.compare("Replay it with copies, without, and with the bound (`ftl.replication.policy`)", compared)
+    if "replicates" not in of.first.run.traits:
+        return Action()
+    words = "Try at most one more copy of a content (`ftl.replication.most_copies`)"
+    return of.change("copies", words, {"ftl.replication.most_copies": 2})

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ReportError
-from flashtwin.judgement import headlines, judging
+from flashtwin.judgement import judging
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import Verdict
+from flashtwin.judgement.verdict import CHOICE, Verdict
 from flashtwin.results import names
 from flashtwin.results.reading import Collection, StudyFolder, load_any
 
@@ -94,7 +94,7 @@ def choice(folder: Path | str) -> Verdict | None:
 
     Raises `ReportError` when the folder cannot be read.
     """
-    return judging.on(headlines.TOPIC, _judged(folder))
+    return judging.on(CHOICE, _judged(folder))
 
 
 def _judged(folder: Path | str) -> list[Verdict]:

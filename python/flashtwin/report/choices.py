@@ -1,4 +1,4 @@
-"""The modelling choices behind the numbers, in the words of the keys, and what a reader must know of the results."""
+"""What a reader must know of the results: keys, differences between runs, and faults of traces."""
 
 from __future__ import annotations
 
@@ -7,46 +7,12 @@ from typing import Any
 
 from flashtwin import units
 from flashtwin.judgement import facts
-from flashtwin.judgement.verdict import lower
 from flashtwin.results import ground
-from flashtwin.results.keys import K, matters, value_words
 from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, as_number
 from flashtwin.results.trees import dig, leaves, literal
 
-#: The keys that the page lists, of the systems to which they matter.
-_KEYS = (
-    K.engine.write_completes, K.engine.flush, K.engine.concurrency, K.replay.preload, K.replay.partial_write,
-    K.engine.load, K.replay.content, K.replay.period_s, K.engine.hash_us, K.engine.hash_lanes,
-    K.ftl.dedup.fingerprint_entries, K.ftl.replication.alpha, K.device, K.description,
-)  # fmt: skip
-
-
-def choices(study: StudyFolder) -> list[tuple[str, str]]:
-    """Every choice with its value in words; where systems differ, each value with the systems that have it."""
-    found = []
-    for key in _KEYS:
-        groups: dict[str, list[str]] = {}
-        for run in study.runs:
-            if (text := _told(run, key)) is not None:
-                groups.setdefault(text, []).append(run.label)
-        of_all = len(groups) == 1 and len(next(iter(groups.values()))) == len(study.runs)
-        of_some = [text if of_all else f"{text} ({units.names(labels)})" for text, labels in groups.items()]
-        found += [(key, "; ".join(of_some))] if of_some else []
-    return found
-
-
-def _told(run: SavedRun, key: str) -> str | None:
-    value = run.setting(key)
-    if value is None or not (key in ground.LABELS or matters(key, run.config)):
-        return None
-    if key == K.description:
-        return str(value).rstrip(".") or None
-    words = value_words(key, value)
-    return f"`{literal(value)}`{f': {lower(words)}' if words else ''}"
-
 
 def settings(run: SavedRun) -> list[tuple[str, str]]:
-    """Every key of the resolved configuration with its value, in the order of the file."""
     return [(path, literal(value)) for path, value in leaves(run.config)]
 
 
@@ -60,12 +26,10 @@ def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
 
 
 def _what_it_is(one: ground.Difference | None, key: str) -> str:
-    """The design of a system, with the reason, or the ground, with its effect."""
     if one is None:
         return "a part of the device" if key.startswith("nand.") else "of no matter to those that differ"
     parts = [f"design: {reason}" for reason in dict.fromkeys(one.defines.values())]
-    parts += [f"ground; moves {one.moves or 'nothing by itself'}"] if one.unequal else []
-    return "; ".join(parts)
+    return "; ".join([*parts, *([f"ground; moves {one.moves or 'nothing by itself'}"] if one.unequal else [])])
 
 
 def _configs(study: StudyFolder) -> dict[str, Mapping[str, Any]]:
@@ -88,28 +52,24 @@ _GATHERED = (
 
 def gathered(study: StudyFolder) -> list[tuple[str, list[str], str]]:
     """Differences between runs that were made at different times, with one value a run; nothing of one study."""
-    found = study.info.get("gathered") or ()
-    sources = {str(one.get("label")): one for one in found if isinstance(one, Mapping)}
-    if not sources:
-        return []
+    sources = {str(one.get("label")): one for one in study.info.get("gathered") or () if isinstance(one, Mapping)}
+    told = {one.key for one in ground.differences(_configs(study))}
     rows = [
         (title, [str(sources.get(run.name, {}).get(key) or units.MISSING)[: 12 if key == "digest" else None]
                  for run in study.runs], what)
         for key, title, what in _GATHERED
     ]  # fmt: skip
-    told = {one.key for one in ground.differences(_configs(study))}
-    return [row for row in [*rows, *(row for row in differences(study) if row[0] in told)] if len(set(row[1])) > 1]
+    rows += [row for row in differences(study) if row[0] in told]
+    return [row for row in rows if len(set(row[1])) > 1] if sources else []
 
 
 def was_made_equal(study: StudyFolder) -> bool:
-    """Whether all systems were given the baseline's ground."""
     return study.info.get("equal_ground") is True
 
 
 #: Faults of fewer requests than this (percent) stand in the footer, not on top.
 MINOR_PERCENT = 0.1
-
-#: Counters of the reader that count good lines, not faults.
+#: Counters of good lines.
 _NOT_A_FAULT = ("lines", "joined_lines", "partial_writes", "partial_trims")
 
 
@@ -118,26 +78,19 @@ def warnings(study: TraceResults) -> list[str]:
     notes = [*study.problems, *(text for text, minor in _quality_of(study) if not minor)]
     rate = study.measured("options.sample_rate")
     if rate is not None and rate < 1.0:
-        notes.append(
-            f"The workload was characterized from a sample: {units.percent(rate * 100)} of its pages and of its "
-            "contents, chosen by hash."
-        )
-    return [*notes, *_of_runs(study)] if isinstance(study, StudyFolder) else notes
-
-
-def _of_runs(study: StudyFolder) -> list[str]:
-    notes = []
+        sample = f"The workload was characterized from a sample: {units.percent(rate * 100)} of its pages"
+        notes.append(f"{sample} and of its contents, chosen by hash.")
+    if not isinstance(study, StudyFolder):
+        return notes
     for run in study.runs:
         asked, done = run.number("trace.requests"), run.number("requests.completed")
         if asked and done is not None and done < asked:
             notes.append(f"`{run.label}` completed only {units.count(done)} of {units.count(asked)} requests.")
     unlike = [] if study.candidates.get("shown") else [one.key for one in unequal_ground(study) if one.warns]
     if unlike:
-        move = "moves reads or writes by itself" if len(unlike) == 1 else "move reads or writes by themselves"
-        keys = units.names(unlike)
-        notes.append(f"The systems differ in {keys} beyond what defines them, which {move}: see What else differs.")
-    digests = {dig(run.summary, "trace.digest") for run in study.runs} - {None}
-    if len(digests) > 1:
+        keys = f"The systems differ in {units.names(unlike)} beyond what defines them"
+        notes.append(f"{keys}, which moves reads or writes by itself: see What else differs.")
+    if len({dig(run.summary, "trace.digest") for run in study.runs} - {None}) > 1:
         notes.append("The runs were made from different traces (their digests differ): do not compare them.")
     return notes
 
@@ -148,31 +101,29 @@ def minor_faults(study: TraceResults) -> list[str]:
 
 
 def _quality_of(study: TraceResults) -> list[tuple[str, bool]]:
-    """Faults of the trace, each once, with whether it is minor; those of runs name the run when they differ."""
-    requests = study.fact("requests")
-    found = dict(_quality(study.trace.get("quality"), requests))
-    for run in study.runs if isinstance(study, StudyFolder) else ():
-        for key in ("quality", "trace.quality"):
-            found |= {text: minor for text, minor in _quality(dig(run.summary, key), requests) if text not in found}
+    """Faults of the trace, each once, with whether it is minor."""
+    runs = study.runs if isinstance(study, StudyFolder) else ()
+    every = [
+        study.trace.get("quality"),
+        *(dig(run.summary, key) for run in runs for key in ("quality", "trace.quality")),
+    ]
+    found: dict[str, bool] = {}
+    for text, minor in (fault for quality in every for fault in _quality(quality, study.fact("requests"))):
+        found.setdefault(text, minor)
     return list(found.items())
 
 
 def _quality(quality: Any, requests: float | None) -> Iterator[tuple[str, bool]]:
-    """One sentence for each counter that is not zero and for each warning in words."""
     for path, value in leaves(quality) if isinstance(quality, Mapping) else ():
-        label = path.replace(".", " ").replace("_", " ")
-        number = as_number(value)
+        label, number = path.replace(".", " ").replace("_", " "), as_number(value)
         if path.rpartition(".")[2] in _NOT_A_FAULT:
             continue
-        if isinstance(value, str) and value:
-            yield f"{label.capitalize()}: {value.rstrip('.')}.", False
-        elif isinstance(value, list) and value:
-            shown = "; ".join(str(item).rstrip(".") for item in value[:5])
-            yield f"{label.capitalize()}: {shown}.", False
+        words = [value] if isinstance(value, str) else value[:5] if isinstance(value, list) else []
+        if any(words):
+            yield f"{label.capitalize()}: {'; '.join(str(word).rstrip('.') for word in words)}.", False
+        elif number is not None and number > 0 and path.endswith("_ns"):
+            yield f"Trace quality: {label.removesuffix(' ns')} {units.duration(number)}.", True
         elif number is not None and number > 0:
-            if path.endswith("_ns"):
-                yield f"Trace quality: {label.removesuffix(' ns')} {units.duration(number)}.", True
-                continue
             part = facts.share(number, requests)
             of = f" ({units.percent(part)} of the requests)" if part is not None and part <= 100 else ""
             yield f"Trace quality: {units.count(number)} {label}{of}.", part is not None and part < MINOR_PERCENT

@@ -14,10 +14,10 @@ import jinja2
 from markupsafe import Markup
 
 from flashtwin import units
-from flashtwin.judgement import headlines, judging
+from flashtwin.judgement import judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.goals import goal_of
-from flashtwin.judgement.verdict import Verdict
+from flashtwin.judgement.verdict import CHOICE, Verdict
 from flashtwin.results.reading import Collection, StudyFolder, TraceResults, as_number, load_any
 from flashtwin.results.trees import dig, leaves
 
@@ -85,7 +85,7 @@ def page(results: TraceResults | Collection, rendered: Sequence[RenderedChart]) 
         first_figures=figures.get("verdict", []),
         script=Markup(_resource("page.js")),  # noqa: S704 - our own file
         script_hash=script_hash(),
-        verdict=judging.on(headlines.TOPIC, verdicts),
+        verdict=judging.on(CHOICE, verdicts),
         **values,
     )
 
@@ -94,7 +94,7 @@ def _of_study(study: StudyFolder, of: Evidence, verdicts: Sequence[Verdict]) -> 
     columns, rows = tables.systems(study)
     return {
         "study": study,
-        "ground": headlines.ground(of),
+        "ground": judging.ground(of),
         "grounds": study.grounds,
         "findings": judging.findings(verdicts, 3),
         "columns": columns,
@@ -106,7 +106,6 @@ def _of_study(study: StudyFolder, of: Evidence, verdicts: Sequence[Verdict]) -> 
         "unequal": [] if study.candidates.get("shown") else choices.unequal_ground(study),
         "gathered": choices.gathered(study),
         "made_equal": choices.was_made_equal(study),
-        "choices": choices.choices(study),
         "differences": choices.differences(study),
         "settings": [(run.label, choices.settings(run)) for run in study.runs],
     }

@@ -45,14 +45,14 @@ def candidates(of: Evidence) -> dict[str, Any]:
     made = of.decision
     if made is None or not made.is_searched:
         return {"candidates": [], "candidate_columns": [], "few_candidates": 0}
-    few = shown_candidates(made, FEW)
+    few, capacity_bytes = shown_candidates(made, FEW), of.candidates["capacity_bytes"] or of.runs[0].raw_bytes
     rows = [
         {
             "name": one.system,
             "also": list(one.also),
             "settings": one.how,
             "is_choice": one is made.choice,
-            "cells": _candidate(one, made, life(one.run.numbers, of.capacity_bytes, of.number("wa_partitions_1"))),
+            "cells": _candidate(one, made, life(one.run.numbers, capacity_bytes, of.number("wa_partitions_1"))),
         }
         for one in [*few, *(one for one in made.candidates if one not in few)]
     ]
@@ -62,7 +62,7 @@ def candidates(of: Evidence) -> dict[str, Any]:
 
 def _candidate(one: Candidate, made: Decision, lasts: Life | None) -> list[CandidateCell]:
     value, loss = made.value(one), made.loss(one)
-    told = "fastest" if one is made.fastest else loss.words("", "").strip()
+    told = "fastest" if one is made.fastest else loss.words(made.goal).rpartition(" ")[0]
     late = one.late is not None
     return [
         (made.goal.written(value), value, ""),

@@ -184,7 +184,7 @@ class TraceResults:
 #: Keys without which a choice, or an explanation, is one of another version.
 _CHOICE = {
     "goal", "second_goal", "worth", "prices", "capacity_bytes", "baseline", "replays", "unfinished", "candidates",
-    "left_out", "shown", "beside", "acknowledged",
+    "left_out", "shown", "acknowledged",
 }  # fmt: skip
 _EXPLANATION = {"topic", "claim", "answer", "figures", "evidence", "action", "steps", "before"}
 

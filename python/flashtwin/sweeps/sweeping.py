@@ -22,7 +22,7 @@ from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, Systems, warn_of_ignored
 from flashtwin.replays.running import name_systems
 from flashtwin.results import figures, folder, ground, names
-from flashtwin.results.keys import matters, whole_key
+from flashtwin.results.keys import KEYS, matters, whole_key
 from flashtwin.results.over import Over
 from flashtwin.settings import literal, merged, seed_of, seeds_of
 from flashtwin.sweeps import crew, plan
@@ -180,6 +180,9 @@ def run(
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Sweep:
+    for key in (key for key in axes if key != FILL and whole_key(key) not in KEYS):
+        # No system has it, so that all points would fail. The core's message names the nearest key.
+        next(iter(systems.values())).with_sets({key: 0})
     made_ready(out)
     store = Store((how.store or out / names.STORE).resolve())
     try:

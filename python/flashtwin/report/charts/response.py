@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flashtwin import units
-from flashtwin.judgement import choosing, facts, ledger, reasons
+from flashtwin.judgement import choosing, facts, ledger
 from flashtwin.judgement.choosing import Candidate, Decision
 from flashtwin.judgement.ledger import Ledger
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
@@ -330,7 +330,7 @@ def _sees_waits(study: StudyFolder, kinds: Sequence[tuple[str, str]]) -> list[st
     for kind, title in kinds:
         known = [(one, run) for run in study.runs if (one := ledger.ledger(run, kind, ledger.SLOWEST_PERCENT))]
         ends = [choose(known, key=lambda pair: pair[0].total_ns) for choose in (max, min) if known]
-        words = dict.fromkeys(reasons.waited(run, one) for one, run in ends)
+        words = dict.fromkeys(ledger.waited(run, one) for one, run in ends)
         sentences += [f"The slowest 1 % of the {title.lower()} take {'; '.join(words)}."] if words else []
     return sentences
 
