@@ -82,6 +82,18 @@ class Characterization:
     def table(self, name: str) -> Table: ...
 
 @final
+class VolumeSet:
+    """Volumes by their places: numbers in a trace, or the order of the files that it was split into."""
+
+    @staticmethod
+    def of_trace(trace: Trace) -> VolumeSet: ...
+    @staticmethod
+    def of_files(name: str, format: str, files: Sequence[_Path]) -> VolumeSet: ...
+    def characterize(
+        self, volumes: Sequence[tuple[str, int, int]], options_json: str = "{}"
+    ) -> tuple[list[str], dict[str, Table]]: ...
+
+@final
 class Resolved:
     """A configuration with every key decided and checked."""
 
@@ -115,6 +127,9 @@ def memory_in_whole(path: _Path, reading: _Reading) -> tuple[int, int | None]:
     """Bytes of memory that reading a trace whole and replaying it takes, estimated from its beginning, and bytes that
     can be had, where the system tells."""
 
+def split(
+    path: _Path, reading: _Reading, hashed: int | None, folder: _Path, progress: _Progress | None = None
+) -> str: ...
 def requests_by_volume(path: _Path, progress: _Progress | None = None) -> list[tuple[str, int]]: ...
 def characterize_stream(
     path: _Path, reading: _Reading, options_json: str = "{}", progress: _Progress | None = None

@@ -1,4 +1,4 @@
-"""`flashtwin trace`: traces inspected, converted, cut, sampled, made and imitated."""
+"""`flashtwin trace`: traces inspected, converted, cut, split, sampled, made and imitated."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,12 +8,13 @@ import click
 
 from flashtwin.cli._bridge import verb
 from flashtwin.cli._comparing import as_row, comparison, replayed_row, side_by_side
-from flashtwin.cli._options import File, Force, Json, Output, Seed, TracePath, expect_new
+from flashtwin.cli._options import File, Folder, Force, Json, Output, Seed, TracePath, expect_new
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.recipes.workloads import workload
 from flashtwin.results.folder import write_text
+from flashtwin.traces import splitting
 from flashtwin.traces.reading import Reading, Source
 
 
@@ -27,7 +28,7 @@ class _Trace(click.Group):
 
 @click.group(cls=_Trace)
 def trace() -> None:
-    """Inspect, convert, cut, sample, make and imitate traces.
+    """Inspect, convert, cut, split, sample, make and imitate traces.
 
     \b
     Example:
@@ -73,6 +74,28 @@ def cut(path: TracePath, output: Output, *, reading: Reading, force: Force = Fal
     if reading.from_s is None and reading.to_s is None:
         raise FlashtwinError("nothing is to be cut; give --from TIME, --to TIME or both, for example --from 1d")
     _convert(Source(path, reading), output, force=force)
+
+
+@verb("Split a trace into a file for each volume.", trace)
+def split(path: TracePath, *, reading: Reading, by: str = "volume", out: Folder) -> None:
+    """Split TRACE in one pass into canonical Parquet files and a manifest.json, which `characterize` and `sweep` take.
+
+    Contents keep their digests, so that equal contents of different parts stay equal. Each part begins at 0; the
+    manifest has the time of its first request.
+
+    \b
+    Example:
+      flashtwin trace split alibaba.csv.gz --out volumes
+      flashtwin characterize volumes --on dask://node1:8786 --out workloads
+      flashtwin trace split alibaba.csv.gz --by hash:100 --out parts
+
+    Args:
+        by (volume|hash:N): A part for each volume, or N parts of whole volumes. Example: --by hash:100
+        out (DIR): New folder for the parts.
+    """
+    with Bars() as bars:
+        made = splitting.run(path, out, by, reading, bars.job)
+    say(f"{sum(part['requests'] for part in made):,} requests in {len(made):,} parts: {out}")
 
 
 @verb("Sample a trace by pages or by contents.", trace)
