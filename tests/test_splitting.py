@@ -1,4 +1,4 @@
-"""`flashtwin trace split`: parts, their manifest, and the verbs that take it."""
+"""`flashtwin trace split` and `anonymize`: parts, their manifest, and the verbs that take it."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 import flashtwin as ft
 
-from .conftest import Cli
+from .conftest import Cli, fiu_trace
 from .test_bad_input import complains
 from .test_characterize import BRIEF, volumes_trace
 
@@ -48,3 +48,20 @@ def test_parts_of_whole_volumes(many: Path, cli: Cli, tmp_path: Path) -> None:
     complains(cli("trace", "split", many, "--out", "parts"), "parts: exists", "choose another folder")
     complains(cli("trace", "split", many, "--by", "hash:0", "--out", "none"), "hash:0", "hash:8")
     assert not (tmp_path / "none").exists()
+
+
+def test_anonymous_traces(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "secret.fiu").write_text(fiu_trace(1500))
+    (tmp_path / "my.key").write_text("a phrase")
+    for name, key in (("a", ("--key-file", "my.key")), ("b", ("--key-file", "my.key")), ("c", ())):
+        cli("trace", "anonymize", "secret.fiu", f"{name}.parquet", *key, status=0)
+    files = [(tmp_path / f"{name}.parquet").read_bytes() for name in "abc"]
+    assert files[0] == files[1] != files[2]
+    assert b"secret" not in files[2]
+    named, public = (ft.characterize(tmp_path / file, period_s=0.05) for file in ("secret.fiu", "c.parquet"))
+    changed = {key for key in named.row if named.row[key] != public.row[key]}
+    assert changed == {"info.name", "info.format", "info.digest", "info.span_bytes"}
+    ft.open(tmp_path / "secret.fiu").write_parquet(tmp_path / "secret.parquet")
+    tables = [polars.read_parquet(tmp_path / f"{name}.parquet") for name in ("secret", "a", "c")]
+    digests = [set(table["digest"].explode().drop_nulls()) for table in tables]
+    assert len(digests[0]) == len(digests[0] | digests[1] | digests[2]) / 3 > 100

@@ -4,6 +4,7 @@
 //! [`TraceStream`] goes through one that is larger than memory. [`PageTrace::build`] cuts a trace into page operations,
 //! with dense 32-bit ids for logical pages and contents: the form that every system replays.
 
+mod anonymize;
 mod by_volume;
 mod columns;
 mod digest;

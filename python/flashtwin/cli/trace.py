@@ -129,6 +129,36 @@ def sample(
     say(f"{len(sampled):,} of {len(opened):,} requests: {output}")
 
 
+@verb("Make a trace anonymous, to hand it on.", trace)
+def anonymize(
+    path: TracePath,
+    output: Output,
+    *,
+    reading: Reading,
+    key_file: Annotated[Path, click.Path(exists=True, path_type=Path, dir_okay=False)] | None = None,
+    force: Force = False,
+) -> None:
+    """Write TRACE without what it is about: for a drive it stays the same, and so does its characterization.
+
+    Digests of contents become keyed digests. The addresses of each volume are shifted by a multiple of 1 GiB, which
+    changes `span_bytes` alone. Names become numbers, and texts of skipped lines go.
+
+    \b
+    Example:
+      flashtwin trace anonymize mail.fiu.zst mail-public.parquet
+
+    Args:
+        key_file (FILE): Secret of any length; with one secret, equal contents of several traces stay equal.
+            Example: --key-file my.key [default: a random key that is not kept]
+    """
+    _check_output(output, force=force)
+    with Bars() as bars:
+        opened = Source(path, reading).open(bars.job)
+    public = opened.anonymize(None if key_file is None else key_file.read_bytes())
+    public.write_parquet(output)
+    say(f"{len(public):,} requests: {output}")
+
+
 @verb("Make a trace from a recipe.", trace)
 def synthesize(
     recipe: str,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
+import secrets
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -150,6 +152,19 @@ class Trace(Rows):
             by: the unit, `"address"` (pages) or `"content"`.
         """
         return Trace(self._native.sample(rate, seed, by))
+
+    def anonymize(self, secret: bytes | None = None) -> Trace:
+        """The trace without what it is about, to be handed on; its characterization stays, but for `span_bytes`.
+
+        Args:
+            secret: traces with one secret have equal digests for equal contents; by default random and forgotten.
+
+        >>> import flashtwin as ft
+        >>> public = ft.open("traces/webvm-small.fiu.zst").anonymize()
+        >>> public.name, public.volumes, len(public)
+        ('anonymous', ['0'], 229508)
+        """
+        return Trace(self._native.anonymize(hashlib.sha256(secret or secrets.token_bytes(32)).digest()))
 
     def write_parquet(self, path: str | Path) -> None:
         """Writes the canonical Parquet file (docs/trace-formats.md); complete or not at all."""

@@ -133,6 +133,34 @@ fn volumes_together_are_each_by_itself() {
     }
 }
 
+/// The summary without `gone` figures of `info`.
+fn without(found: &Characterization, gone: &[&str]) -> Value {
+    let mut summary = found.summary.clone();
+    let info = summary["info"].as_object_mut().unwrap();
+    gone.iter().for_each(|figure| assert!(info.remove(*figure).is_some(), "{figure}"));
+    summary
+}
+
+#[test]
+fn an_anonymous_trace_is_characterized_alike() {
+    for seed in 0..4 {
+        let named = of_many_volumes(seed);
+        let public = named.anonymize(&[seed as u8; 32]).unwrap();
+        let (named, public) = (of(&named, &quick()), of(&public, &quick()));
+        let gone = ["name", "digest", "span_bytes"];
+        assert_eq!(without(&public, &gone), without(&named, &gone), "seed {seed}");
+        for ((name, public), (_, named)) in public.tables.iter().zip(&named.tables) {
+            for (column, field) in named.schema().fields().iter().enumerate() {
+                if name == "volumes" && ["volume", "span_bytes"].contains(&field.name().as_str()) {
+                    assert_ne!(public.column(column), named.column(column), "{}", field.name());
+                } else {
+                    assert_eq!(public.column(column), named.column(column), "{name}, {}", field.name());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn runs_may_be_cut_anywhere() {
     // More requests than one run, and than one batch of a stream, by way of a file.
