@@ -7,6 +7,7 @@ import polars
 import pytest
 
 import flashtwin as ft
+from flashtwin.sweeps import batch
 
 from .conftest import Cli, fiu_trace
 from .test_bad_input import complains
@@ -48,6 +49,9 @@ def test_parts_of_whole_volumes(many: Path, cli: Cli, tmp_path: Path) -> None:
     complains(cli("trace", "split", many, "--out", "parts"), "parts: exists", "choose another folder")
     complains(cli("trace", "split", many, "--by", "hash:0", "--out", "none"), "hash:0", "hash:8")
     assert not (tmp_path / "none").exists()
+    # A manifest of others says nothing.
+    (tmp_path / "manifest.json").write_text('{"parts": 3}')
+    assert "many" in batch.find([tmp_path])
 
 
 def test_anonymous_traces(cli: Cli, tmp_path: Path) -> None:

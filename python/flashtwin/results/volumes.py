@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from flashtwin.errors import OutputError
 from flashtwin.results import documents, names
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ class VolumeFiles:
     def gather(cls, groups: Iterable[Group]) -> VolumeFiles:
         """Writes groups of volumes as they come, so that the results of few are in memory."""
         files = cls._temporary()
-        _write(files.path, groups)
+        try:
+            _write(files.path, groups)
+        except OSError as error:
+            raise OutputError(f"{files.path}: cannot be written ({error}); set TMPDIR to a folder with room") from None
         return files
 
     @classmethod

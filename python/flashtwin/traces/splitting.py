@@ -64,6 +64,6 @@ def parts(path: Path) -> list[tuple[str, Path]] | None:
     """Name and file of each part in a manifest, or in the folder of one; None where there is none."""
     file = path if path.name == names.MANIFEST else path / names.MANIFEST
     manifest = documents.json_or_none(file)
-    if manifest is None:
+    if not isinstance(manifest, dict) or not {"flashtwin", "parts"} <= manifest.keys():
         return None
     return [(str(part["name"]), file.parent / part["file"]) for part in manifest["parts"]]

@@ -67,7 +67,7 @@ fn of_many_volumes(seed: u64) -> Trace {
         let op = [Op::Read, Op::Write, Op::Write, Op::Trim, Op::Flush][random.below(5) as usize];
         let (page, pages) = (random.below(60), 1 + random.below(3) as u32);
         let (offset_bytes, length_bytes) = if op == Op::Flush { (0, 0) } else { (page * 4096, pages * 4096) };
-        let known = op.moves_data() && volume % 2 == 0;
+        let known = op.moves_data() && volume.is_multiple_of(2);
         let contents: Vec<u32> = (0..pages).filter(|_| known).map(|_| random.below(50) as u32).collect();
         let time_ns = time * 20_000_000;
         builder.push(Request { time_ns, volume, op, offset_bytes, length_bytes }, &contents);
