@@ -1,6 +1,7 @@
 """`flashtwin characterize` and `advise`: one trace, many, broken ones, again, interrupted, in parallel."""
 
 import json
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import polars
 import pytest
 
 import flashtwin as ft
-from flashtwin.results import folder, schema
+from flashtwin.results import schema
 from flashtwin.sweeps import across, batch, crew
 
 from .conftest import PATIENCE_S, Cli, contents, fiu_trace, started
@@ -193,10 +194,14 @@ def test_each_volume_by_itself(stream: bool, cli: Cli, tmp_path: Path) -> None:
     assert (
         polars.DataFrame(found.table("volumes"))["volume"].to_list() == list(found.volumes) == ["hm.0", "hm.1", "src.0"]
     )
-    for name, volume in found.volumes.items():
+    for name, volume in [*found.volumes.items(), *pickle.loads(pickle.dumps(found)).volumes.items()]:
         alone = ft.characterize(ft.open(tmp_path / "many.csv", volume=name), period_s=0.05)
-        assert volume.summary["info"]["digest"] == alone.summary["info"]["digest"]
-        assert {**volume.summary, "info": 0} == {**alone.summary, "info": 0}
+        assert volume.summary == alone.summary
+        assert volume.row == alone.row
+        for table in volume.table_names:
+            assert volume.table(table).to_arrow().to_pylist() == alone.table(table).to_arrow().to_pylist(), table
+    # Each table has all volumes in one file.
+    assert set(polars.read_parquet(tmp_path / "out/volumes/miss_ratio.parquet")["volume"]) == set(found.volumes)
     again = cli("characterize", "many.csv", *options, "--out", "out")
     assert again.err.startswith("reusing out")
     assert again.out == done.out
@@ -216,7 +221,7 @@ def test_volumes_are_the_workloads_of_a_folder(cli: Cli, tmp_path: Path) -> None
     assert rows["category"].to_list() == ["msr", "msr", "msr", ""]
     assert rows["info.requests"].to_list() == [1000, 1000, 1000, 1000]
     assert json.loads((tmp_path / "out" / "traces.json").read_text())["counts"]["traces"] == 4
-    for place in ("many", "many/volumes/hm.0", "one"):
+    for place in ("many", "one"):
         assert (tmp_path / "out" / "traces" / place / "report.html").is_file(), place
     cli("characterize", "in", *BRIEF, "--out", "out", status=0)
     assert polars.read_parquet(tmp_path / "out" / "traces.parquet")["trace"].to_list() == ["many", "one"]
@@ -264,12 +269,6 @@ def test_a_span_without_requests_is_refused(cli: Cli, tmp_path: Path) -> None:
     with pytest.raises(ft.ArgumentError, match="no time lies"):
         ft.open(tmp_path / "many.csv", from_s=-1)
     assert not (tmp_path / "cut.parquet").exists()
-
-
-def test_names_of_volumes_become_file_names() -> None:
-    names = ["/dev/sda", "-dev-sda", "8,0", "..", "names.json", "A", "a"]
-    found = folder._file_names(names)
-    assert found == ["-dev-sda", "-dev-sda+", "8,0", "volume", "names.json+", "A", "a+"]
 
 
 @pytest.mark.usefixtures("no_pages")

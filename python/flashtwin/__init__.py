@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from flashtwin.sweeps.sweeping import sweep
     from flashtwin.sweeps.swept import Sweep
     from flashtwin.traces.scan import Scan, scan
+    from flashtwin.traces.splitting import split
     from flashtwin.traces.trace import Trace, merge, open  # noqa: A004 - `ft.open` is the name people expect
 
 #: The room that each public name is at home in; no name is that of a room, which it would hide.
@@ -82,6 +83,7 @@ _ROOMS = {
     "flashtwin.sweeps.sweeping": ("sweep",),
     "flashtwin.sweeps.swept": ("Sweep",),
     "flashtwin.traces.scan": ("Scan", "scan"),
+    "flashtwin.traces.splitting": ("split",),
     "flashtwin.traces.trace": ("Trace", "merge", "open"),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -142,6 +144,7 @@ __all__ = [
     "reproduce",
     "scan",
     "serve",
+    "split",
     "study",
     "sweep",
     "synthesize",

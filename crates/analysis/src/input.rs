@@ -1,7 +1,9 @@
 //! Where requests come from: a trace in memory, or a file that is read again for each pass.
 
+use std::borrow::Cow;
+
 use flashtwin_trace::{
-    Op, OpenOptions, Progress, Quality, ReadAs, Requests, Source, Trace, TraceError, TraceStream,
+    Format, Op, OpenOptions, Progress, Quality, ReadAs, Requests, Source, Trace, TraceError, TraceStream,
 };
 use rayon::prelude::*;
 
@@ -117,12 +119,21 @@ impl Gathered {
 }
 
 pub struct InMemory<'a> {
-    trace: &'a Trace,
+    trace: Cow<'a, Trace>,
     about: About,
 }
 
 impl<'a> InMemory<'a> {
     pub fn new(trace: &'a Trace) -> InMemory<'a> {
+        InMemory::of(Cow::Borrowed(trace))
+    }
+
+    /// Of a trace that is kept only here.
+    pub fn owned(trace: Trace) -> InMemory<'static> {
+        InMemory::of(Cow::Owned(trace))
+    }
+
+    fn of(trace: Cow<'_, Trace>) -> InMemory<'_> {
         let mut gathered = Gathered::default();
         gathered.add(&trace.requests(0..trace.len()));
         let about = About {
@@ -158,7 +169,7 @@ impl Input for InMemory<'_> {
         visit: &mut dyn FnMut(&Requests<'_>),
     ) -> Result<(), TraceError> {
         let mut done = 0;
-        for requests in runs(self.trace) {
+        for requests in runs(&self.trace) {
             if progress.cancelled() {
                 return Err(TraceError::cancelled(&self.trace.name));
             }
@@ -206,6 +217,12 @@ impl Streamed {
             sector_bytes: gathered.sector_bytes(),
         };
         Ok(Streamed { source, options, about })
+    }
+
+    /// As what the results name it, where the file is only a copy.
+    pub fn named(mut self, name: &str, format: Format) -> Streamed {
+        (self.about.name, self.about.read_as) = (name.to_owned(), ReadAs::new(format, Some(1), &[]));
+        self
     }
 }
 

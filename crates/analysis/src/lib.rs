@@ -43,7 +43,10 @@ pub use basics::{
     Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, Trains, basics, trace_info, trace_info_aside,
     trace_info_of,
 };
-pub use characterize::{Characterization, characterization_schema, characterize, characterize_trace};
+pub use characterize::{
+    Characterization, OpenVolume, VolumeResults, characterization_schema, characterize, characterize_trace,
+    characterize_volumes,
+};
 pub use drift::{Drift, drift};
 pub use duplication::{Duplication, duplication};
 pub use input::{About, Asked, InMemory, Input, Streamed};

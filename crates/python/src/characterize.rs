@@ -80,7 +80,7 @@ pub(crate) fn options_schema() -> String {
     Options::schema().to_string()
 }
 
-fn parse(options_json: &str) -> PyResult<Options> {
+pub(crate) fn parse(options_json: &str) -> PyResult<Options> {
     let wrong = |error: serde_json::Error| errors::ConfigError::new_err(format!("options: {error}"));
     serde_json::from_str(options_json).map_err(wrong)
 }

@@ -2,6 +2,7 @@
 //! Bulk data crosses as Arrow tables, everything else as JSON text.
 
 mod arrow;
+mod by_volume;
 mod characterize;
 mod columns;
 #[cfg(target_os = "linux")]
@@ -24,6 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::arrow::Table;
+    #[pymodule_export]
+    use crate::by_volume::{VolumeSet, split};
     #[pymodule_export]
     use crate::characterize::{Characterization, characterize_stream, options_schema, resolve_options};
     #[pymodule_export]

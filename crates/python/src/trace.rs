@@ -130,6 +130,11 @@ impl Trace {
         watched(py, None, Patience::Brief, move |_| trace.sample(rate, seed, by)).map(Self::new)
     }
 
+    /// Contents by keyed digest, addresses shifted, names replaced.
+    fn anonymize(&self, py: Python<'_>, key: [u8; 32]) -> PyResult<Self> {
+        py.detach(|| self.trace.anonymize(&key)).map(Self::new).map_err(errors::trace)
+    }
+
     /// Writes the canonical Parquet file, complete or not at all.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let trace = Arc::clone(&self.trace);

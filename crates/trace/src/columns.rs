@@ -302,8 +302,9 @@ pub(crate) fn sort_by_time(columns: &mut Columns) {
     }
 }
 
-/// Gives contents ids in order of first appearance, so that equal traces have equal ids.
-pub(crate) fn number_contents_by_appearance(columns: &mut Columns) {
+/// Gives contents ids in order of first appearance, so that equal traces have equal ids. `known` has the digests of the
+/// ids before.
+pub(crate) fn number_contents_by_appearance(columns: &mut Columns, known: &Digests) {
     let mut appearance = Appearance::default();
     let mut digests = Vec::new();
     for id in &mut columns.content {
@@ -312,7 +313,7 @@ pub(crate) fn number_contents_by_appearance(columns: &mut Columns) {
         }
         let (number, fresh) = appearance.number(*id);
         if fresh {
-            digests.extend(columns.digests.get(*id));
+            digests.extend(known.get(*id));
         }
         *id = number;
     }

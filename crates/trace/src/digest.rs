@@ -77,7 +77,6 @@ pub(crate) struct TraceHasher {
     durable: Option<XxHash3_128>,
     /// The places of requests of other queues than the first, and these queues; as few traces have it.
     queues: Option<XxHash3_128>,
-    buffer: Vec<u8>,
 }
 
 /// Time, volume, operation, offset, length, whether there are contents, contents.
@@ -93,7 +92,6 @@ impl TraceHasher {
             columns: std::array::from_fn(|_| XxHash3_128::with_seed(0)),
             durable: None,
             queues: None,
-            buffer: Vec::with_capacity(BUFFER_BYTES),
         }
     }
 
@@ -130,13 +128,15 @@ impl TraceHasher {
     }
 
     fn column<const N: usize>(&mut self, column: usize, mut values: impl Iterator<Item = [u8; N]>) {
+        // Not kept, because thousands of volumes have a hasher each.
+        let mut buffer = Vec::with_capacity(values.size_hint().0.saturating_mul(N).min(BUFFER_BYTES));
         loop {
-            self.buffer.clear();
-            self.buffer.extend(values.by_ref().take(BUFFER_BYTES / N).flatten());
-            if self.buffer.is_empty() {
+            buffer.clear();
+            buffer.extend(values.by_ref().take(BUFFER_BYTES / N).flatten());
+            if buffer.is_empty() {
                 return;
             }
-            self.columns[column].write(&self.buffer);
+            self.columns[column].write(&buffer);
         }
     }
 

@@ -35,6 +35,11 @@ pub(crate) trait Feed: Send {
         None
     }
 
+    /// Digests of the contents read so far, by the feed's numbers; `None` if it knows none.
+    fn digests(&self) -> Option<&[[u8; 16]]> {
+        None
+    }
+
     /// Further results, at the end. Digests of contents are read only if wanted.
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError>;
 }

@@ -4,6 +4,8 @@
 //! [`TraceStream`] goes through one that is larger than memory. [`PageTrace::build`] cuts a trace into page operations,
 //! with dense 32-bit ids for logical pages and contents: the form that every system replays.
 
+mod anonymize;
+mod by_volume;
 mod columns;
 mod containers;
 mod content_names;
@@ -30,6 +32,7 @@ mod request;
 mod requests;
 mod sample;
 mod selection;
+mod split;
 mod stream;
 mod synthetic;
 mod tally;
@@ -37,6 +40,7 @@ mod text;
 mod trace;
 mod volumes;
 
+pub use by_volume::RequestsByVolume;
 pub use columns::Columns;
 pub use digest::Digests;
 pub use error::{ErrorCause, Location, TraceError};
@@ -58,6 +62,7 @@ pub use read_as::ReadAs;
 pub use request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
 pub use requests::Requests;
 pub use sample::SampleBy;
+pub use split::split;
 pub use stream::TraceStream;
 pub use synthetic::{
     AddressesRecipe, ArrivalsRecipe, Bound, LocalityRecipe, ReadsRecipe, Recipe, RequestsRecipe, Target,

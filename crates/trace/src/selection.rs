@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::columns::Columns;
+use crate::columns::{Columns, number_contents_by_appearance};
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Opened, Parts, ROWS_AT_A_TIME};
 use crate::holes::Holes;
@@ -46,10 +46,16 @@ impl Trace {
             return Err(no_such_volume(name, &self.name, &self.volume_names));
         };
         let requests = (0..self.len()).filter(|&request| self.volume[request] as usize == wanted);
+        Ok(self.of_requests(wanted as u32, requests))
+    }
+
+    /// Requests that are all of the one volume.
+    pub(crate) fn of_requests(&self, volume: u32, requests: impl Iterator<Item = usize>) -> Trace {
+        let name = &self.volume_names[volume as usize];
         let mut columns = self.columns_of(requests);
         columns.volume.fill(0);
-        columns.holes = self.holes.renumbered(|volume| (volume as usize == wanted).then_some(0));
-        Ok(self.part(&format!("{}:{name}", self.name), columns, only(name)))
+        columns.holes = self.holes.renumbered(|other| (other == volume).then_some(0));
+        self.part(&format!("{}:{name}", self.name), columns, only(name))
     }
 
     fn columns_of(&self, requests: impl Iterator<Item = usize>) -> Columns {
@@ -64,8 +70,8 @@ impl Trace {
 
     /// A trace of `columns`, which hold requests of this one with its numbers of contents.
     pub(crate) fn part(&self, name: &str, mut columns: Columns, volumes: Volumes) -> Trace {
-        columns.digests = self.digests.clone();
         columns.zero_content = self.zero_content;
+        number_contents_by_appearance(&mut columns, &self.digests);
         // Warnings are judged again.
         let quality = Quality { warnings: Vec::new(), ..self.quality.clone() };
         finish(name, self.format, columns, volumes, quality, None)
@@ -279,6 +285,10 @@ impl Feed for Selection {
 
     fn zero_content(&self) -> Option<u32> {
         self.feed.zero_content()
+    }
+
+    fn digests(&self) -> Option<&[[u8; 16]]> {
+        self.feed.digests()
     }
 
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {

@@ -40,6 +40,8 @@ pub struct TraceStream {
     volume_names: Vec<String>,
     volume_order: Vec<u32>,
     contents: Appearance,
+    /// Digests of the contents so far, by number; only where they are wanted and known.
+    digests: Option<Vec<[u8; 16]>>,
     requests: u64,
     hasher: TraceHasher,
     figures: Figures,
@@ -60,11 +62,20 @@ impl TraceStream {
         if *source == Source::Stdin {
             return Err(TraceStream::read_only_once(source));
         }
-        let Opened { name, format, feed } = opening::open(source, options, false, progress)?;
+        TraceStream::begin(source, options, false, progress)
+    }
+
+    /// For a single pass, with the digests of contents if they are wanted and known.
+    pub(crate) fn begin(
+        source: &Source,
+        options: &OpenOptions,
+        digests: bool,
+        progress: &dyn Progress,
+    ) -> Result<TraceStream, TraceError> {
+        let Opened { name, format, feed } = opening::open(source, options, digests, progress)?;
         let mut stream = TraceStream {
             name,
             format,
-            feed: Some(feed),
             held: SortWindow::new(options.sort_window_ns),
             first: None,
             origin_ns: None,
@@ -72,6 +83,7 @@ impl TraceStream {
             volume_names: Vec::new(),
             volume_order: Vec::new(),
             contents: Appearance::default(),
+            digests: feed.digests().filter(|_| digests).map(|_| Vec::new()),
             requests: 0,
             hasher: TraceHasher::new(CHUNK_BYTES),
             figures: Figures::default(),
@@ -79,6 +91,7 @@ impl TraceStream {
             quality: Quality::default(),
             holes: Arc::default(),
             zero_content: None,
+            feed: Some(feed),
         };
         stream.first = stream.advance(progress)?;
         Ok(stream)
@@ -169,6 +182,11 @@ impl TraceStream {
         self.hasher.finish(&self.holes)
     }
 
+    /// Digests of the contents read so far, by number.
+    pub(crate) fn digests(&self) -> Option<&[[u8; 16]]> {
+        self.digests.as_deref()
+    }
+
     /// The content of nothing but zeroes, if it is known and has come.
     pub fn zero_content(&self) -> Option<u32> {
         self.zero_content
@@ -210,8 +228,13 @@ impl TraceStream {
             }
             *volume = number;
         }
+        let known = feed.digests().unwrap_or_default();
         for id in columns.content.iter_mut().filter(|id| **id != NO_CONTENT) {
-            *id = self.contents.number(*id).0;
+            let (number, fresh) = self.contents.number(*id);
+            if let (Some(digests), true) = (&mut self.digests, fresh) {
+                digests.push(known.get(*id as usize).copied().unwrap_or_default());
+            }
+            *id = number;
         }
         self.zero_content = feed.zero_content().and_then(|zero| self.contents.get(zero));
         if !feed.holes().is_empty() {

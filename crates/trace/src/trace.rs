@@ -236,7 +236,8 @@ pub(crate) fn finish(
         columns.digests.bytes.truncate(tally.contents as usize);
         columns.zero_content = columns.zero_content.filter(|&zero| zero < tally.contents);
     } else {
-        number_contents_by_appearance(&mut columns);
+        let digests = std::mem::take(&mut columns.digests);
+        number_contents_by_appearance(&mut columns, &digests);
     }
     quality.unaligned_content = tally.unaligned;
     quality.judge(&tally.figures);

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from flashtwin.progress import Progress, named
 from flashtwin.results import folder, names, rows
 from flashtwin.results.documents import json_object, json_or_none
 from flashtwin.results.frames import ArrowTable, Table, Tabular, shown, table_of
+from flashtwin.results.volumes import Group, VolumeFiles
 from flashtwin.settings import Setting, merged, texts
 from flashtwin.traces.foreign import readable
 from flashtwin.traces.reading import Reading
@@ -108,8 +109,7 @@ class Characterization(Tabular):
         summary = folder.read_characterization(path)
         files = names.tables(path / names.WORKLOAD)
         tables = {name: lambda file=file: folder.read_table(file) for name, file in files.items()}
-        volumes = {name: cls.read(place) for name, place in folder.volumes(path).items()}
-        return cls(summary, tables, volumes, _study(path), _told_by(path))
+        return cls(summary, tables, _volumes(path / names.VOLUMES), _study(path), _told_by(path))
 
     @property
     def name(self) -> str:
@@ -130,7 +130,7 @@ class Characterization(Tabular):
 
     def __reduce__(self) -> tuple[Any, ...]:
         tables = {name: self.table(name).to_arrow() for name in self._tables}
-        return _restored, (self.summary, tables, dict(self.volumes), self.study, self.trace)
+        return _restored, (self.summary, tables, self.volumes, self.study, self.trace)
 
     def to_arrow(self) -> pyarrow.Table:
         """`row` as a table of PyArrow."""
@@ -172,7 +172,7 @@ class Characterization(Tabular):
     def write_into(self, path: Path) -> None:
         """`write`, into a folder that is known to be ours."""
         folder.write_workload(path, {name: self.table(name) for name in self._tables})
-        folder.write_volumes(path, {name: volume.write_into for name, volume in self.volumes.items()})
+        folder.write_volumes(path, self.volumes.files.copy if isinstance(self.volumes, VolumesByName) else None)
         self.write_advice(path)
         folder.write_json(path / names.CHARACTERIZATION, {"flashtwin": _core.__version__, **self.summary})
 
@@ -191,6 +191,27 @@ def _restored(
 ) -> Characterization:
     kept = {name: lambda table=table: table for name, table in tables.items()}
     return Characterization(summary, kept, volumes, study, trace)
+
+
+class VolumesByName(Mapping[str, Characterization]):
+    """Volumes of a trace; each is read from the files of all when it is asked for."""
+
+    def __init__(self, files: VolumeFiles) -> None:
+        self.files = files
+
+    def __getitem__(self, volume: str) -> Characterization:
+        tables = {name: partial(self.files.table, volume, name) for name in names.tables(self.files.path)}
+        return Characterization(self.files.summary(volume), tables)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files.places)
+
+    def __len__(self) -> int:
+        return len(self.files.places)
+
+
+def _volumes(path: Path) -> Mapping[str, Characterization]:
+    return VolumesByName(VolumeFiles(path)) if (path / names.CHARACTERIZATIONS).is_file() else {}
 
 
 def _study(path: Path) -> StudyFolder | None:
@@ -269,22 +290,50 @@ def measure(
 
     source: Trace | str | Path
     if isinstance(trace, Scan):
-        how = dict(trace.source)
-        source, reading = how.pop("path"), Reading(**how)
+        opened = dict(trace.source)
+        source, reading = opened.pop("path"), Reading(**opened)
     else:
         source = trace if isinstance(trace, Trace) or stream else reading.open(trace, progress)
 
-    def part(volume: str | None) -> Characterization:
-        if isinstance(source, Trace):
-            chosen = source if volume is None else source.volume(volume)
-            return _wrapped(chosen._native.characterize(options.json(), heard))
-        how = replace(reading, volume=volume or reading.volume).native
-        with readable(source, how) as (file, how):
-            return _wrapped(_core.characterize_stream(file, how, options.json(), heard))
+    if isinstance(source, Trace):
+        whole = _wrapped(source._native.characterize(options.json(), heard))
+    else:
+        with readable(source, reading.native) as (file, how):
+            whole = _wrapped(_core.characterize_stream(file, how, options.json(), heard))
+    whole = replace(whole, trace=_words(source, reading) + options.words)
+    return replace(whole, volumes=_by_volume(source, reading, whole, options, progress)) if by_volume else whole
 
-    whole = replace(part(None), trace=_words(source, reading) + options.words)
-    volumes = _volumes(whole) if by_volume else []
-    return replace(whole, volumes={name: part(name) for name in volumes}) if len(volumes) > 1 else whole
+
+#: Volumes whose results are in memory together.
+_VOLUMES_TOGETHER = 256
+
+
+def _by_volume(
+    source: Trace | str | Path, reading: Reading, whole: Characterization, options: Options, progress: Progress | None
+) -> Mapping[str, Characterization]:
+    """The volumes that are read, written or trimmed, where there are several."""
+    rows = whole.table(names.VOLUMES).to_arrow().to_pylist()
+    requests = {row["volume"]: row["reads"] + row["writes"] + row["trims"] for row in rows}
+    if sum(map(bool, requests.values())) < 2:
+        return {}
+    with TemporaryDirectory(prefix="flashtwin-") as scratch:
+        if isinstance(source, Trace):
+            held, called = _core.VolumeSet.of_trace(source._native), source.volumes
+        else:
+            split = reading.split(source, None, Path(scratch), progress)
+            files = [Path(scratch) / part["file"] for part in split["parts"]]
+            held = _core.VolumeSet.of_files(split["name"], split["format"], files)
+            called = [part["name"] for part in split["parts"]]
+        volumes = sorted((name, requests[name], place) for place, name in enumerate(called) if requests[name])
+
+        def groups() -> Iterator[Group]:
+            for first in range(0, len(volumes), _VOLUMES_TOGETHER):
+                if progress:
+                    progress("characterizing volumes", first, len(volumes))
+                some = volumes[first : first + _VOLUMES_TOGETHER]
+                yield [name for name, _, _ in some], *held.characterize(some, options.json())
+
+        return VolumesByName(VolumeFiles.gather(groups()))
 
 
 def _words(source: Trace | str | Path, reading: Reading) -> str:
@@ -293,11 +342,6 @@ def _words(source: Trace | str | Path, reading: Reading) -> str:
     path = str(how.pop("path", "TRACE"))
     reading = Reading(**how) if isinstance(source, Trace) else reading
     return shlex.join([path if path != "-" else "TRACE", *reading.words])
-
-
-def _volumes(whole: Characterization) -> list[str]:
-    rows: list[dict[str, Any]] = whole.table("volumes").to_arrow().to_pylist()
-    return [row["volume"] for row in rows if row["reads"] + row["writes"] + row["trims"] > 0]
 
 
 def _wrapped(native: _core.Characterization) -> Characterization:

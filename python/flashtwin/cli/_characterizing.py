@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from flashtwin.cli._options import Sets
 from flashtwin.cli._talk import data, data_json, pairs, say, show_page, table
 from flashtwin.cli._types import Text
 from flashtwin.errors import ArgumentError
+from flashtwin.results import names
 from flashtwin.results.rows import ENTRIES
 from flashtwin.sweeps.batch import Batch
 
@@ -107,8 +109,14 @@ def show(found: Characterization, folder: Path, report: Path | None, *, as_json:
         return
     data(pairs([(label, _cell(found.row, key, write)) for label, key, write, _ in _FIGURES]))
     if found.volumes:
-        data(_table("volume", {name: volume.row for name, volume in found.volumes.items()}))
+        data(_table("volume", {name: found.volumes[name].row for name in islice(found.volumes, _SHOWN)}))
+        if len(found.volumes) > _SHOWN:
+            say(f"{folder / names.VOLUMES} has all {len(found.volumes):,} volumes")
     show_page(report, folder)
+
+
+#: Volumes in a table on the terminal.
+_SHOWN = 20
 
 
 def show_batch(done: Batch, *, as_json: bool) -> None:

@@ -28,13 +28,13 @@ def characterize(
 ) -> int:
     """Measure the properties of each TRACE that matter to an SSD (docs/characterization.md) and write a report.
 
-    TRACE is a file, - for standard input, or a folder. Several traces get a folder each below DIR/traces, and DIR gets
-    a table with a row per trace and the distributions. A trace that cannot be read is listed at the end (exit status
-    1). The same command with the same folder computes only missing results. After all parts of --shard, run once
-    without it for statistics and report.
+    TRACE is a file, - for standard input, a folder, or the manifest of a split trace. Several traces get a folder each
+    below DIR/traces, and DIR gets a table with a row per trace and the distributions. A trace that cannot be read is
+    listed at the end (exit status 1). The same command with the same folder computes only missing results. After all
+    parts of --shard, run once without it for statistics and report.
 
-    A file with several volumes is one trace. With --by-volume, each volume gets a folder below volumes/, and the
-    tables show the volumes instead of the file, as in the SWC paper.
+    A file with several volumes is one trace. With --by-volume, the folder volumes/ has each volume by itself, all in
+    the same files, and statistics are about volumes, as in the SWC paper. --volume NAME writes the page of a volume.
 
     \b
     Example:
@@ -49,7 +49,8 @@ def characterize(
             [default: the trace's name and -workload, or workloads]
     """
     how = jobs.JobOptions(measuring.options, reading, measuring.stream, by_volume, report)
-    if len(paths) == 1 and not Path(paths[0]).is_dir() and on is None and shard is None:
+    several = len(paths) > 1 or Path(paths[0]).is_dir() or Path(paths[0]).name == names.MANIFEST
+    if not several and on is None and shard is None:
         source = Source(paths[0], reading)
         _one(source, how, out, as_json=json)
         return 0

@@ -1,4 +1,4 @@
-"""`flashtwin trace`: traces inspected, converted, cut, sampled, made and imitated."""
+"""`flashtwin trace`: traces inspected, converted, cut, split, sampled, made and imitated."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,13 +9,14 @@ import click
 from flashtwin.cli import _types
 from flashtwin.cli._bridge import Shared, verb
 from flashtwin.cli._comparing import as_row, comparison, replayed_row, side_by_side
-from flashtwin.cli._options import File, Force, Json, Output, Seed, TracePath, TracePaths, expect_new
+from flashtwin.cli._options import File, Folder, Force, Json, Output, Seed, TracePath, TracePaths, expect_new
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
 from flashtwin.cli._types import Text
 from flashtwin.errors import FlashtwinError
 from flashtwin.recipes.workloads import workload
 from flashtwin.results.folder import write_text
+from flashtwin.traces import splitting
 from flashtwin.traces.reading import Reading, Source
 from flashtwin.traces.trace import Layout
 from flashtwin.traces.trace import merge as merge_traces
@@ -34,7 +35,7 @@ class _Trace(click.Group):
 
 @click.group(cls=_Trace)
 def trace() -> None:
-    """Inspect, convert, cut, sample, make and imitate traces.
+    """Inspect, convert, cut, split, sample, make and imitate traces.
 
     \b
     Example:
@@ -137,6 +138,28 @@ def cut(path: TracePath, output: Output, *, reading: Reading, force: Force = Fal
     _convert(Source(path, reading), output, force=force)
 
 
+@verb("Split a trace into a file for each volume.", trace)
+def split(path: TracePath, *, reading: Reading, by: str = "volume", out: Folder) -> None:
+    """Split TRACE in one pass into canonical Parquet files and a manifest.json, which `characterize` and `sweep` take.
+
+    Contents keep their digests, so that equal contents of different parts stay equal. Each part begins at 0; the
+    manifest has the time of its first request.
+
+    \b
+    Example:
+      flashtwin trace split alibaba.csv.gz --out volumes
+      flashtwin characterize volumes --on dask://node1:8786 --out workloads
+      flashtwin trace split alibaba.csv.gz --by hash:100 --out parts
+
+    Args:
+        by (volume|hash:N): A part for each volume, or N parts of whole volumes. Example: --by hash:100
+        out (DIR): New folder for the parts.
+    """
+    with Bars() as bars:
+        made = splitting.run(path, out, by, reading, bars.job)
+    say(f"{sum(part['requests'] for part in made):,} requests in {len(made):,} parts: {out}")
+
+
 @verb("Sample a trace by pages or by contents.", trace)
 def sample(
     path: TracePath,
@@ -166,6 +189,36 @@ def sample(
         sampled = opened.sample(rate, seed=seed, by=by)
         sampled.write_parquet(output)
     say(f"{len(sampled):,} of {len(opened):,} requests: {output}")
+
+
+@verb("Make a trace anonymous, to hand it on.", trace)
+def anonymize(
+    path: TracePath,
+    output: Output,
+    *,
+    reading: Reading,
+    key_file: Annotated[Path, click.Path(exists=True, path_type=Path, dir_okay=False)] | None = None,
+    force: Force = False,
+) -> None:
+    """Write TRACE without what it is about: for a drive it stays the same, and so does its characterization.
+
+    Digests of contents become keyed digests. The addresses of each volume are shifted by a multiple of 1 GiB, which
+    changes `span_bytes` alone. Names become numbers, and texts of skipped lines go.
+
+    \b
+    Example:
+      flashtwin trace anonymize mail.fiu.zst mail-public.parquet
+
+    Args:
+        key_file (FILE): Secret of any length; with one secret, equal contents of several traces stay equal.
+            Example: --key-file my.key [default: a random key that is not kept]
+    """
+    _check_output(output, force=force)
+    with Bars() as bars:
+        opened = Source(path, reading).open(bars.job)
+    public = opened.anonymize(None if key_file is None else key_file.read_bytes())
+    public.write_parquet(output)
+    say(f"{len(public):,} requests: {output}")
 
 
 @verb("Make a trace from a recipe.", trace)

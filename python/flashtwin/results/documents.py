@@ -59,6 +59,13 @@ def read_parquet(path: Path) -> Any:
         return file.read()
 
 
+def table_writer(path: Path, schema: Any) -> Any:
+    """A Parquet file that grows table by table; errors are PyArrow's."""
+    from pyarrow import parquet
+
+    return parquet.ParquetWriter(path, schema, compression="zstd")
+
+
 def arrow_table(source: Any) -> Any:
     """The PyArrow table of what speaks the Arrow PyCapsule interface.
 

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -98,6 +98,17 @@ def locked(path: Path) -> Iterator[bool]:
         yield fresh
 
 
+@contextmanager
+def new(path: Path) -> Iterator[Path]:
+    """A folder that has its name only when it is complete; nothing is replaced."""
+    if path.exists():
+        raise OutputError(f"{path}: exists; choose another folder")
+    with writing(path) as partial:
+        partial.mkdir(parents=True)
+        yield partial
+        partial.replace(path)
+
+
 def check_run_name(name: str) -> None:
     if not name or name.startswith(".") or any(sign in name for sign in "/\\\0"):
         raise ConfigError(f"'{name}' cannot name a run: it must be a file name that does not begin with a dot")
@@ -151,38 +162,15 @@ def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
         partial.replace(final)
 
 
-def write_volumes(path: Path, volumes: Mapping[str, Callable[[Path], None]]) -> None:
-    """Writes the folders of a trace's volumes, all of them or none; takes earlier ones away."""
+def write_volumes(path: Path, copy: Callable[[Path], None] | None) -> None:
+    """Writes the folder of a trace's volumes, complete or not at all; without `copy` takes an earlier one away."""
     final = path / names.VOLUMES
     with writing(final) as partial:
-        if volumes:
-            partial.mkdir()
-            places = dict(zip(volumes, _file_names(volumes), strict=True))
-            for name, write in volumes.items():
-                (partial / places[name]).mkdir()
-                write(partial / places[name])
-            write_json(partial / names.VOLUME_NAMES, places)
+        if copy is not None:
+            copy(partial)
         _remove(final)
-        if volumes:
+        if copy is not None:
             partial.replace(final)
-
-
-def volumes(path: Path) -> dict[str, Path]:
-    """The folders of a trace's volumes, by their names; none where there are none."""
-    places = documents.json_or_none(path / names.VOLUMES / names.VOLUME_NAMES) or {}
-    return {str(name): path / names.VOLUMES / str(place) for name, place in places.items()}
-
-
-def _file_names(wanted: Iterable[str]) -> list[str]:
-    """Names as different file names, wherever letters count alike, too."""
-    found: list[str] = []
-    for name in map(names.file_name, wanted):
-        taken = {other.lower() for other in [*found, names.VOLUME_NAMES]}
-        unique = name
-        while unique.lower() in taken:
-            unique += "+"
-        found.append(unique)
-    return found
 
 
 def write_table(path: Path, table: Any) -> None:

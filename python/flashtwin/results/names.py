@@ -10,7 +10,8 @@ No other module of the package knows a file's name; a test looks.
     OUT/candidates.json     how the candidates were found: each a system with its best settings
     OUT/candidates/         their runs, as above
     OUT/grounds/NAME/       the candidates on another drive or under another load; grounds.json
-    OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
+    OUT/volumes/            each volume by itself, where that was asked for, in files for all of them:
+                            characterizations.jsonl and the tables of a workload
     OUT/earlier/NAME (KEY=VALUE)/   a run that another of its name, with other settings, has replaced
     OUT/report.html, charts/
 
@@ -28,6 +29,10 @@ The papers, published beside measured:
 A drive that was served:
 
     OUT/served.json         figures of a served drive; beside it, with --twin-time, twin/, the results of a run
+
+A trace that was split:
+
+    OUT/manifest.json       the parts; beside it the file of each
 
 A sweep, and the store of its runs, which several may share:
 
@@ -49,6 +54,8 @@ CHARACTERIZATION = "characterization.json"
 ADVICE = "advice.json"
 WORKLOAD = "workload"
 VOLUMES = "volumes"
+#: What makes a folder the list of traces that a trace was split into.
+MANIFEST = "manifest.json"
 CAUSES = "causes"
 CANDIDATES = "candidates.json"
 #: The folder of the candidates' runs, and of those on other grounds with the table of choices.
@@ -64,8 +71,8 @@ STEADY_WRITES = "steady-writes.csv"
 DRIVE_IDENTITY = "drive.json"
 #: The ending of a bottleneck's file, after the run's name.
 EXPLAINED = ".explained.json"
-#: In the folder of volumes: the folder of each, by its name.
-VOLUME_NAMES = "names.json"
+#: In the folder of volumes: a line for each.
+CHARACTERIZATIONS = "characterizations.jsonl"
 
 TRACES = "traces"
 #: The file that marks a folder of many characterized traces.

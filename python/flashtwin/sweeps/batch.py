@@ -6,6 +6,7 @@ noted and the others go on. Results do not depend on the number of workers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -21,6 +22,7 @@ from flashtwin.results import folder, names, rows
 from flashtwin.results.frames import Tabular, table_of
 from flashtwin.settings import Setting, merged
 from flashtwin.sweeps import crew, jobs, plan, store
+from flashtwin.traces import splitting
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import OnBadLine
 
@@ -149,30 +151,39 @@ def run(
 
 
 def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
-    """The traces by name, each with its file and its category: the folder it is in, below the one given."""
-    files: list[tuple[Path, str, Path]] = []
+    """The traces by name, each with its file and its category: the folder it is in, below the one given.
+
+    The folder of a split trace, or its manifest, gives the parts.
+    """
+    files: list[tuple[Path, str, Path, str]] = []
     for path in map(Path, paths):
-        if path.is_dir():
+        if (listed := splitting.parts(path)) is not None:
+            files += [(file, "", Path(file.name), names.file_name(name)) for name, file in listed]
+        elif path.is_dir():
             for file in _files(path):
                 below = file.relative_to(path)
-                files.append((file, below.parts[0] if len(below.parts) > 1 else "", below))
+                files.append((file, below.parts[0] if len(below.parts) > 1 else "", below, _stem(file)))
         elif path.is_file():
-            files.append((path, "", path))
+            files.append((path, "", path, _stem(path)))
         else:
             raise OutputError(f"{path}: no such file or folder; check the path")
     if not files:
         raise OutputError(f"{', '.join(map(str, paths))}: no trace in it; give files, or a folder of files")
     # A file that is given twice is one trace.
     files = list({file.resolve(): entry for entry in reversed(files) for file in entry[:1]}.values())[::-1]
-    stems = [file.name.split(".")[0] or file.name for file, _, _ in files]
+    stems = Counter(stem for *_, stem in files)
     named: dict[str, tuple[Path, str]] = {}
-    for (file, category, below), stem in zip(files, stems, strict=True):
+    for file, category, below, stem in files:
         parts = [part for part in below.parts if part not in (below.anchor, "..")]
-        name = stem if stems.count(stem) == 1 else "-".join(parts)
+        name = stem if stems[stem] == 1 else "-".join(parts)
         while name in named:
             name += "+"
         named[name] = (file, category)
     return dict(sorted(named.items()))
+
+
+def _stem(file: Path) -> str:
+    return file.name.split(".")[0] or file.name
 
 
 def _files(path: Path) -> list[Path]:

@@ -84,7 +84,6 @@ def do(job: Job, progress: Progress | None = None) -> Characterization:
         )
         folder.record_characterization(path, "")
         found.write(path)
-        for place in [path, *folder.volumes(path).values()]:
-            report.build(place) if how.report else folder.without_report(place)
+        report.build(path) if how.report else folder.without_report(path)
         folder.record_characterization(path, job.key)
     return found

@@ -13,7 +13,8 @@ from typing import Any
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError
-from flashtwin.progress import Notify, Progress
+from flashtwin.progress import Notify, Progress, named
+from flashtwin.results.documents import json_object
 from flashtwin.results.names import part_of
 from flashtwin.traces.foreign import readable
 from flashtwin.traces.scan import Replayable, Scan, scan
@@ -78,6 +79,12 @@ class Reading:
     def scan(self, path: str | Path) -> Scan:
         """Leaves it in its file."""
         return scan(path, **asdict(self))
+
+    def split(
+        self, path: str | Path, hashed: int | None, out: Path, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """Writes a file for each volume, or `hashed` ones of whole volumes, into a folder; returns the manifest."""
+        return json_object(_core.split(path, self.native, hashed, out, named(progress, "splitting")))
 
     def memory_in_whole(self, path: str | Path) -> tuple[int, int | None]:
         """Bytes of memory that it takes whole, as its beginning lets expect, and bytes that can be had, if known.

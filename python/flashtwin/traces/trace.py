@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import html
+import secrets
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -227,6 +229,19 @@ class Trace(Rows):
         from flashtwin.traces import exporting
 
         return exporting.export(self, Path(path), to)
+
+    def anonymize(self, secret: bytes | None = None) -> Trace:
+        """The trace without what it is about, to be handed on; its characterization stays, but for `span_bytes`.
+
+        Args:
+            secret: traces with one secret have equal digests for equal contents; by default random and forgotten.
+
+        >>> import flashtwin as ft
+        >>> public = ft.open("traces/webvm-small.fiu.zst").anonymize()
+        >>> public.name, public.volumes, len(public)
+        ('anonymous', ['0'], 229508)
+        """
+        return Trace(self._native.anonymize(hashlib.sha256(secret or secrets.token_bytes(32)).digest()))
 
     def write_parquet(self, path: str | Path) -> None:
         """Writes the canonical Parquet file (docs/trace-formats.md); complete or not at all."""

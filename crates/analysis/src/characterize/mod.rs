@@ -2,6 +2,7 @@
 
 mod metrics;
 mod second_pass;
+mod volumes;
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Progress, Trace, TraceError};
@@ -21,6 +22,7 @@ use crate::temperature::{
 };
 use crate::wa::{WaBuilder, WaCell, WriteAmplification};
 use second_pass::{Followed, SecondPass};
+pub use volumes::{OpenVolume, VolumeResults, characterize_volumes};
 
 /// Results of [`characterize`].
 #[derive(Clone, Debug, PartialEq)]

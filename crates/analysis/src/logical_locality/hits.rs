@@ -3,6 +3,8 @@
 use super::recency::Step;
 
 const PENDING_MAX: usize = 1 << 14;
+/// Cells of a page of memory. Most pages of a short trace's table are never touched.
+const BLOCK_CELLS: usize = 1024;
 
 /// Requests by the distances and times within which they hit another. A request's hits form a staircase: the further
 /// away one looks, the sooner one finds a hit. Only its corners are written down; sums over both directions are the
@@ -12,6 +14,8 @@ pub(super) struct Hits {
     time_max: u32,
     /// Differences of counts, wrapping: row = distance, column = time - 1.
     corners: Vec<u32>,
+    /// By block of cells, whether any is not 0.
+    touched: Vec<bool>,
     /// Twice the cell, and 1 where the difference goes down. Many at a time, because the table exceeds the cache.
     pending: Vec<u32>,
     /// Differences that no longer fit into `corners`; empty until there are any.
@@ -24,8 +28,16 @@ pub(super) struct Hits {
 impl Hits {
     pub(super) fn new(distance_max: u32, time_max: u32) -> Hits {
         let cells = (distance_max as usize + 1) * time_max as usize;
-        let (corners, pending) = (vec![0; cells], Vec::with_capacity(PENDING_MAX));
-        Hits { distance_max, time_max, corners, pending, earlier: Vec::new(), recent: 0, requests: 0 }
+        Hits {
+            distance_max,
+            time_max,
+            corners: vec![0; cells],
+            touched: vec![false; cells.div_ceil(BLOCK_CELLS)],
+            pending: Vec::new(),
+            earlier: Vec::new(),
+            recent: 0,
+            requests: 0,
+        }
     }
 
     #[inline]
@@ -43,7 +55,9 @@ impl Hits {
 
     fn write(&mut self) {
         for &corner in &self.pending {
-            let count = &mut self.corners[corner as usize / 2];
+            let cell = corner as usize / 2;
+            self.touched[cell / BLOCK_CELLS] = true;
+            let count = &mut self.corners[cell];
             *count = count.wrapping_add(1).wrapping_sub(corner % 2 * 2);
         }
         self.pending.clear();
@@ -59,21 +73,45 @@ impl Hits {
         self.recent = 0;
     }
 
-    /// Requests that hit another within each distance (row) and time (column, from 1 on).
-    pub(super) fn counts(mut self) -> Vec<u64> {
-        self.save();
+    pub(super) fn times(&self) -> usize {
+        self.time_max as usize
+    }
+
+    /// Requests that hit another within each of these distances (rows, ascending) and time (column, from 1 on).
+    pub(super) fn counts(mut self, distances: &[u32]) -> Vec<u64> {
+        self.write();
         let width = self.time_max as usize;
-        let mut counts: Vec<u64> = Vec::with_capacity(self.earlier.len());
-        for distance in 0..=self.distance_max as usize {
-            let mut sum = 0;
-            for time in 0..width {
-                let cell = distance * width + time;
-                sum += self.earlier[cell];
-                let nearer = if distance == 0 { 0 } else { counts[cell - width] };
-                counts.push(nearer.wrapping_add_signed(sum));
+        let mut corners = vec![0; width];
+        let mut counts = Vec::with_capacity(distances.len() * width);
+        let mut wanted = distances.iter().copied().peekable();
+        for distance in 0..=self.distance_max {
+            self.add_row(distance as usize * width, &mut corners);
+            if wanted.next_if_eq(&distance).is_some() {
+                let mut sum = 0i64;
+                counts.extend(corners.iter().map(|corner| {
+                    sum += corner;
+                    sum as u64
+                }));
             }
         }
         counts
+    }
+
+    fn add_row(&self, first: usize, sums: &mut [i64]) {
+        if let Some(earlier) = self.earlier.get(first..first + sums.len()) {
+            sums.iter_mut().zip(earlier).for_each(|(sum, corner)| *sum += corner);
+        }
+        let (mut start, end) = (first, first + sums.len());
+        while start < end {
+            let block = start / BLOCK_CELLS;
+            let behind = end.min((block + 1) * BLOCK_CELLS);
+            if self.touched[block] {
+                let corners = &self.corners[start..behind];
+                let sums = &mut sums[start - first..];
+                sums.iter_mut().zip(corners).for_each(|(sum, &corner)| *sum += i64::from(corner as i32));
+            }
+            start = behind;
+        }
     }
 }
 

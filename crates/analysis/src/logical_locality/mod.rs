@@ -10,7 +10,7 @@ mod tables;
 pub(crate) use tables::{GainRow, LocalityRow};
 
 use arrow_array::RecordBatch;
-use flashtwin_trace::{Requests, Trace};
+use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -61,20 +61,28 @@ pub struct LocalityOfKind {
     pub highest_probability: Option<f64>,
     #[serde(skip)]
     time_requests_max: u32,
-    /// Row = distance, column = time - 1.
+    /// Columns of `hits`: no request hits another after more requests of the kind than there are.
+    #[serde(skip)]
+    times: usize,
+    /// Distances that are kept, ascending.
+    #[serde(skip)]
+    distances: Vec<u32>,
+    /// Row = place in `distances`, column = time - 1.
     #[serde(skip)]
     hits: Vec<u64>,
 }
 
 impl LocalityOfKind {
-    fn new(options: LogicalLocalityOptions, hits: Hits) -> LocalityOfKind {
+    fn new(options: LogicalLocalityOptions, hits: Hits, distances: &[u32]) -> LocalityOfKind {
         let mut kind = LocalityOfKind {
             requests: hits.requests,
             same_page_probability: None,
             next_request_probability: None,
             highest_probability: None,
             time_requests_max: options.time_requests_max,
-            hits: if hits.requests > 0 { hits.counts() } else { Vec::new() },
+            times: hits.times(),
+            distances: distances.to_vec(),
+            hits: if hits.requests > 0 { hits.counts(distances) } else { Vec::new() },
         };
         let (distance_max, time_max) = (options.distance_pages_max, options.time_requests_max);
         kind.same_page_probability = kind.probability(0, time_max);
@@ -83,14 +91,15 @@ impl LocalityOfKind {
         kind
     }
 
-    /// Requests that hit another within this distance and time; `None` beyond the window.
+    /// Requests that hit another within this distance and time; `None` beyond the window. [`logical_locality`] keeps all
+    /// distances, a characterization those of its tables.
     pub fn hits(&self, distance_pages: u32, time_requests: u32) -> Option<u64> {
         if time_requests > self.time_requests_max {
             return None;
         }
-        let row = distance_pages as usize * self.time_requests_max as usize;
-        let within = self.hits.get(row..row + self.time_requests_max as usize)?;
-        Some(if time_requests == 0 { 0 } else { within[time_requests as usize - 1] })
+        let row = self.distances.binary_search(&distance_pages).ok()? * self.times;
+        let within = self.hits.get(row..row + self.times)?;
+        Some(if time_requests == 0 { 0 } else { within[self.times.min(time_requests as usize) - 1] })
     }
 
     /// P(D, T); `None` without requests, and where [`LocalityOfKind::hits`] is.
@@ -102,22 +111,31 @@ impl LocalityOfKind {
 
 /// Exact; one pass.
 pub fn logical_locality(trace: &Trace, options: LogicalLocalityOptions) -> LogicalLocality {
-    crate::input::whole(LogicalLocalityMeter::new(options), trace).finish()
+    let of = |kind| trace.op.iter().filter(|&&op| op == kind).count() as u64;
+    let all = (0..=options.within_limits().distance_pages_max).collect();
+    crate::input::whole(LogicalLocalityMeter::new(options, [Op::Read, Op::Write].map(of), all), trace)
+        .finish()
 }
 
-/// Memory: about 40 MB for the two tables, and 4.4 KB a chunk of 1,024 pages that the window's requests touch.
+/// Memory: about 40 MB for the two tables, less if there are fewer requests than the longest time, and 4.4 KB a chunk of 1,024 pages that the window's requests touch.
 pub(crate) struct LogicalLocalityMeter {
     options: LogicalLocalityOptions,
     kinds: [Kind; 2],
+    distances: Vec<u32>,
 }
 
 impl LogicalLocalityMeter {
     /// Bytes of a chunk of pages in the window.
     pub(crate) const CHUNK_BYTES: f64 = 4400.0;
 
-    pub(crate) fn new(options: LogicalLocalityOptions) -> LogicalLocalityMeter {
+    /// `requests` are the reads and the writes, `distances` those that are kept.
+    fn new(options: LogicalLocalityOptions, requests: [u64; 2], distances: Vec<u32>) -> LogicalLocalityMeter {
         let options = options.within_limits();
-        LogicalLocalityMeter { options, kinds: [Kind::new(options), Kind::new(options)] }
+        LogicalLocalityMeter {
+            options,
+            kinds: requests.map(|requests| Kind::new(options, requests)),
+            distances,
+        }
     }
 }
 
@@ -129,18 +147,21 @@ impl Metric for LogicalLocalityMeter {
     ];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
-        let asked = &first_pass.options.locality;
-        LogicalLocalityMeter::new(LogicalLocalityOptions {
-            sector_bytes: first_pass.about.sector_bytes,
+        let (about, asked) = (first_pass.about, &first_pass.options.locality);
+        let options = LogicalLocalityOptions {
+            sector_bytes: about.sector_bytes,
             direction: asked.direction,
             distance_pages_max: asked.distance_max,
             time_requests_max: asked.time_max,
-        })
+        };
+        let requests = [Op::Read, Op::Write].map(|op| about.asked[op as usize].requests);
+        LogicalLocalityMeter::new(options, requests, tables::distances(options.within_limits()))
     }
 
     fn finish(self) -> LogicalLocality {
         let options = self.options;
-        let [read, write] = self.kinds.map(|kind| LocalityOfKind::new(options, kind.finish()));
+        let of = |kind: Kind| LocalityOfKind::new(options, kind.finish(), &self.distances);
+        let [read, write] = self.kinds.map(of);
         let kinds = [("read", &read), ("write", &write)];
         let (table, gain) = (tables::locality(options, &kinds), tables::gain(options, &kinds));
         LogicalLocality { options, read, write, table, gain }
@@ -173,7 +194,9 @@ struct Kind {
 }
 
 impl Kind {
-    fn new(options: LogicalLocalityOptions) -> Kind {
+    fn new(asked: LogicalLocalityOptions, requests: u64) -> Kind {
+        let times = u64::from(asked.time_requests_max).min(requests).max(1) as u32;
+        let options = LogicalLocalityOptions { time_requests_max: times, ..asked };
         Kind {
             options,
             waiting: Vec::new(),

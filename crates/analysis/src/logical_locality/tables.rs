@@ -20,6 +20,17 @@ fn grid(first: u32, last: u32) -> Vec<u32> {
     grid
 }
 
+/// Distances that the tables need, those of the discount of read amplification (powers of two) among them; ascending.
+pub(super) fn distances(options: LogicalLocalityOptions) -> Vec<u32> {
+    let last = options.distance_pages_max;
+    let powers = (0..u32::BITS).map(|power| 1 << power);
+    let further = GAIN_DISTANCES.into_iter().chain(powers).filter(|&distance| distance <= last);
+    let mut distances: Vec<u32> = grid(0, last).into_iter().chain(further).collect();
+    distances.sort_unstable();
+    distances.dedup();
+    distances
+}
+
 crate::rows! {
     /// P(D, T) on a grid that is denser where small. No rows for a kind without requests.
     pub(crate) struct LocalityRow in "logical_locality" {

@@ -3,7 +3,14 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+/// Numbers of writes that have an entry in a table, at most.
 const COMMON: usize = 1 << 16;
+
+/// Entries that these pages need: few for the thousands of small volumes that a file may have.
+fn common_of(writes: &[u32]) -> usize {
+    writes.iter().fold(0, |most, &writes| most.max(writes as usize)).saturating_add(1).min(COMMON)
+}
+
 /// `f_min` is not given beyond this ratio (SWC paper, section 3.1, footnote 1).
 const F_MIN_MOST: Ratio = Ratio { numerator: 1000, denominator: 1 };
 
@@ -71,7 +78,7 @@ pub struct Frequencies {
 impl Frequencies {
     /// A page without writes has no update frequency.
     pub fn of(writes: &[u32]) -> Frequencies {
-        let mut common = vec![0u64; COMMON];
+        let mut common = vec![0u64; common_of(writes)];
         let mut rare = BTreeMap::new();
         for &writes in writes {
             match common.get_mut(writes as usize) {
@@ -169,7 +176,7 @@ impl Partitioning {
         let coldest = u8::try_from(self.len().saturating_sub(1)).ok()?;
         let partition =
             |frequency: u32| (self.lowest.partition_point(|&lowest| lowest > frequency) as u8).min(coldest);
-        let common: Vec<u8> = (0..COMMON as u32).map(partition).collect();
+        let common: Vec<u8> = (0..common_of(writes) as u32).map(partition).collect();
         let look_up = |&f: &u32| common.get(f as usize).copied().unwrap_or_else(|| partition(f));
         Some(writes.iter().map(look_up).collect())
     }

@@ -3,10 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{Random, messy_trace, trace_of};
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
-use flashtwin_analysis::{Characterization, Options, Streamed, characterize, characterize_trace};
-use flashtwin_trace::{Op, OpenOptions, Request, Source, Trace, TraceBuilder};
+use flashtwin_analysis::{
+    Characterization, InMemory, Input, OpenVolume, Options, Streamed, characterize, characterize_trace,
+    characterize_volumes,
+};
+use flashtwin_trace::{
+    Op, OpenOptions, Request, RequestsByVolume, Source, Trace, TraceBuilder, TraceError, split,
+};
 use serde_json::Value;
 
 fn quick() -> Options {
@@ -50,6 +56,109 @@ fn streaming_a_file_gives_what_memory_gives() {
         compared += 1;
     }
     assert!(compared >= 6, "only {compared} files of tests/data could be read");
+}
+
+/// Requests on volumes of very different sizes, some with contents.
+fn of_many_volumes(seed: u64) -> Trace {
+    let mut random = Random::new(seed);
+    let mut builder = TraceBuilder::new("many");
+    for time in 0..600 + random.below(600) as i64 {
+        let volume = (random.below(25) * random.below(2)) as u32;
+        let op = [Op::Read, Op::Write, Op::Write, Op::Trim, Op::Flush][random.below(5) as usize];
+        let (page, pages) = (random.below(60), 1 + random.below(3) as u32);
+        let (offset_bytes, length_bytes) = if op == Op::Flush { (0, 0) } else { (page * 4096, pages * 4096) };
+        let known = op.moves_data() && volume.is_multiple_of(2);
+        let contents: Vec<u32> = (0..pages).filter(|_| known).map(|_| random.below(50) as u32).collect();
+        let time_ns = time * 20_000_000;
+        builder.push(Request { time_ns, volume, op, offset_bytes, length_bytes }, &contents);
+    }
+    builder.hole(0, 0..40_960).zeroes(3);
+    builder.build().unwrap()
+}
+
+/// The rows of one volume, without its name.
+fn rows_of(table: &RecordBatch, name: &str, volume: &str) -> RecordBatch {
+    let names = table["volume"].as_string::<i32>();
+    let mine: Vec<usize> = (0..table.num_rows()).filter(|&row| names.value(row) == volume).collect();
+    let first = mine.first().copied().unwrap_or(0);
+    let rows = table.slice(first, mine.len());
+    let columns: Vec<usize> = (usize::from(name != "volumes")..table.num_columns()).collect();
+    rows.project(&columns).unwrap()
+}
+
+#[test]
+fn volumes_together_are_each_by_itself() {
+    for seed in 0..6 {
+        let whole = of_many_volumes(seed);
+        let options = Options { sample_rate: if seed == 5 { 0.5 } else { 1.0 }, ..quick() };
+        let by_volume = RequestsByVolume::of(&whole);
+        let numbered = whole.volume_names.iter().zip(0..);
+        let volumes: Vec<(String, u64)> =
+            numbered.map(|(name, volume)| (name.clone(), by_volume.requests(volume).len() as u64)).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("many.parquet");
+        whole.write_parquet(&path).unwrap();
+        let manifest = split(&Source::File(path), &OpenOptions::default(), None, folder.path(), &()).unwrap();
+        let memory = |place: usize| -> Result<Box<dyn Input + Send>, TraceError> {
+            Ok(Box::new(InMemory::owned(by_volume.take(&whole, place as u32))))
+        };
+        let files = |place: usize| -> Result<Box<dyn Input + Send>, TraceError> {
+            let part = &manifest["parts"][place];
+            let file = Source::File(folder.path().join(part["file"].as_str().unwrap()));
+            let streamed = Streamed::open(file, OpenOptions::default(), &())?;
+            Ok(Box::new(streamed.named(&format!("many:{}", part["name"].as_str().unwrap()), whole.format)))
+        };
+        for (open, what) in [(&memory as &OpenVolume<'_>, "memory"), (&files, "files")] {
+            for threads in [1, 3] {
+                let options = Options { threads, ..options.clone() };
+                let together = characterize_volumes(&volumes, open, &options, &()).unwrap();
+                for ((name, _), summary) in volumes.iter().zip(&together.summaries) {
+                    let alone = of(&whole.of_volume(name).unwrap(), &options);
+                    let what = format!("seed {seed}, {what}, volume {name}");
+                    assert_eq!(*summary, alone.summary.to_string(), "{what}");
+                    for (table, rows) in &together.tables {
+                        let found = rows_of(rows, table, name);
+                        match alone.tables.iter().find(|(other, _)| other == table) {
+                            Some((_, expected)) => {
+                                assert_eq!(found.columns(), expected.columns(), "{what}: {table}")
+                            }
+                            None => assert_eq!(found.num_rows(), 0, "{what}: {table}"),
+                        }
+                    }
+                    let missing = |name: &String| together.tables.iter().all(|(other, _)| other != name);
+                    assert!(!alone.tables.iter().any(|(name, _)| missing(name)), "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// The summary without `gone` figures of `info`.
+fn without(found: &Characterization, gone: &[&str]) -> Value {
+    let mut summary = found.summary.clone();
+    let info = summary["info"].as_object_mut().unwrap();
+    gone.iter().for_each(|figure| assert!(info.remove(*figure).is_some(), "{figure}"));
+    summary
+}
+
+#[test]
+fn an_anonymous_trace_is_characterized_alike() {
+    for seed in 0..4 {
+        let named = of_many_volumes(seed);
+        let public = named.anonymize(&[seed as u8; 32]).unwrap();
+        let (named, public) = (of(&named, &quick()), of(&public, &quick()));
+        let gone = ["name", "digest", "span_bytes"];
+        assert_eq!(without(&public, &gone), without(&named, &gone), "seed {seed}");
+        for ((name, public), (_, named)) in public.tables.iter().zip(&named.tables) {
+            for (column, field) in named.schema().fields().iter().enumerate() {
+                if name == "volumes" && ["volume", "span_bytes"].contains(&field.name().as_str()) {
+                    assert_ne!(public.column(column), named.column(column), "{}", field.name());
+                } else {
+                    assert_eq!(public.column(column), named.column(column), "{name}, {}", field.name());
+                }
+            }
+        }
+    }
 }
 
 #[test]

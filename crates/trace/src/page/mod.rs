@@ -212,7 +212,8 @@ fn too_large(name: &str, what: &str) -> TraceError {
         ErrorCause::TooLarge,
         name,
         format!("more than {} {what}", u32::MAX - 1),
-        "cut the trace into shorter parts, or use larger pages",
+        "replay it with --stream, which counts requests and page operations in 64 bits; or sample it (`flashtwin trace \
+         sample`), split it by volume (`flashtwin trace split`), cut it (`flashtwin trace cut`), or use larger pages",
     )
 }
 

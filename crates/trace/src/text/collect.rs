@@ -236,6 +236,10 @@ impl Collector {
         digests_of_zeroes().find_map(|digest| self.interner.find(&digest))
     }
 
+    pub(crate) fn digests(&self) -> &[[u8; 16]] {
+        &self.interner.digests
+    }
+
     pub(crate) fn volumes(&self) -> &Volumes {
         &self.volumes
     }

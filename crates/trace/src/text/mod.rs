@@ -288,6 +288,10 @@ impl<P: LineParser> Feed for Text<P> {
         self.sink.zero_content()
     }
 
+    fn digests(&self) -> Option<&[[u8; 16]]> {
+        Some(self.sink.digests())
+    }
+
     fn into_parts(self: Box<Self>, _digests: bool) -> Result<Parts, TraceError> {
         Ok(self.sink.into_parts())
     }

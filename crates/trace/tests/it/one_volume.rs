@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::common::Random;
-use flashtwin_trace::{ErrorCause, OpenOptions, Source, Trace, TraceStream};
+use flashtwin_trace::{ErrorCause, OpenOptions, RequestsByVolume, Source, Trace, TraceStream};
 
 fn source(name: &str, text: &str) -> Source {
     Source::Bytes(name.to_owned(), Arc::from(text.as_bytes()))
@@ -62,13 +62,15 @@ fn a_volume_is_what_a_file_of_its_own_would_be() {
             let volumes: Vec<usize> = (0..3).filter(|v| lines.iter().any(|(of, _)| of == v)).collect();
             assert_eq!(whole.volume_names.len(), volumes.len());
             let mut requests = 0;
-            for (volume, name) in volumes.into_iter().zip(&whole.volume_names) {
+            let by_volume = RequestsByVolume::of(&whole);
+            for (number, (volume, name)) in volumes.into_iter().zip(&whole.volume_names).enumerate() {
                 let what = format!("round {round}, volume {name}");
                 let alone = open(&text(&lines, Some(volume)), None);
                 let taken = whole.of_volume(name).unwrap();
                 let read = open(&text(&lines, None), Some(name));
                 same(&taken, &alone, &what);
                 same(&read, &alone, &what);
+                assert_eq!(by_volume.take(&whole, number as u32), taken, "{what}");
                 assert_eq!(taken.name, format!("many:{name}"));
                 assert_eq!(read.name, taken.name);
                 requests += taken.len();

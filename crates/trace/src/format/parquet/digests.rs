@@ -13,9 +13,9 @@ type BadRow = (usize, String);
 
 /// The digests of each row, one row behind another: in a trace those of the contents that it is the first to carry.
 #[derive(Default)]
-pub(super) struct RowDigests {
-    pub(super) counts: Vec<usize>,
-    pub(super) digests: Vec<[u8; 16]>,
+pub(crate) struct RowDigests {
+    pub(crate) counts: Vec<usize>,
+    pub(crate) digests: Vec<[u8; 16]>,
 }
 
 /// Finds the new digests of a trace, run by run. Contents are numbered by first appearance.
@@ -47,7 +47,7 @@ impl<'a> ByFirstAppearance<'a> {
 #[derive(Default)]
 pub(super) struct Inside {
     contents: Appearance,
-    digests: Vec<[u8; 16]>,
+    pub(super) digests: Vec<[u8; 16]>,
 }
 
 impl Inside {
@@ -87,7 +87,7 @@ impl Inside {
 #[derive(Default)]
 pub(super) struct Named {
     numbers: HashMap<[u8; 16], u32>,
-    digests: Vec<[u8; 16]>,
+    pub(super) digests: Vec<[u8; 16]>,
 }
 
 impl Named {

@@ -127,7 +127,7 @@ impl Recording {
         let properties = Arc::new(properties.set_offset_index_disabled(true).build());
         let schema = schema(&[FLAGS_COLUMN, CONTENT_DIGEST_COLUMN]);
         let schema = schema.map_err(|error| cannot_write(path, &error))?;
-        let made = encode(&schema, &properties, &Waiting::default());
+        let made = encode(&schema, &properties, |_| Ok(()));
         let (bytes, empty) = made.map_err(|error| cannot_write(path, &error))?;
         write_at(&file, &bytes, 0).map_err(|error| cannot_write(path, &error))?;
         Ok(Recording {
@@ -177,7 +177,7 @@ impl Recording {
     }
 
     fn append(&mut self, waiting: &Waiting) -> Result<(), ParquetError> {
-        let (bytes, made) = encode(&self.schema, &self.properties, waiting)?;
+        let (bytes, made) = encode(&self.schema, &self.properties, |writer| waiting.write(writer))?;
         let (old_footer, at) = self.footer;
         let mut group_bytes = 0;
         for group in made.row_groups() {
@@ -259,22 +259,21 @@ fn lock(file: &File, path: &Path) -> Result<(), TraceError> {
     }
 }
 
-fn encode(
+/// A file in memory, of the row groups that `write` writes.
+pub(super) fn encode(
     schema: &TypePtr,
     properties: &Arc<WriterProperties>,
-    waiting: &Waiting,
+    write: impl FnOnce(&mut SerializedFileWriter<&mut Vec<u8>>) -> ParquetResult<()>,
 ) -> ParquetResult<(Vec<u8>, ParquetMetaData)> {
     let mut bytes = Vec::new();
     let mut writer = SerializedFileWriter::new(&mut bytes, Arc::clone(schema), Arc::clone(properties))?;
-    if waiting.requests.len() > 0 {
-        waiting.write(&mut writer)?;
-    }
+    write(&mut writer)?;
     let metadata = writer.close()?;
     Ok((bytes, metadata))
 }
 
 /// A group that lies `by` bytes further on.
-fn moved(group: &RowGroupMetaData, by: i64, ordinal: usize) -> ParquetResult<RowGroupMetaData> {
+pub(super) fn moved(group: &RowGroupMetaData, by: i64, ordinal: usize) -> ParquetResult<RowGroupMetaData> {
     let columns = group.columns().iter().map(|column| {
         let dictionary = column.dictionary_page_offset().map(|offset| offset + by);
         let column = column.clone().into_builder().set_data_page_offset(column.data_page_offset() + by);
@@ -289,7 +288,7 @@ fn moved(group: &RowGroupMetaData, by: i64, ordinal: usize) -> ParquetResult<Row
     moved.set_ordinal((ordinal & 0x7fff) as i32).build()
 }
 
-fn footer(common: &FileMetaData, groups: &[RowGroupMetaData]) -> ParquetResult<Vec<u8>> {
+pub(super) fn footer(common: &FileMetaData, groups: &[RowGroupMetaData]) -> ParquetResult<Vec<u8>> {
     let rows = groups.iter().map(RowGroupMetaData::num_rows).sum();
     let all = FileMetaData::new(
         common.version(),

@@ -16,12 +16,12 @@ pub(super) fn malformed(name: &str, what: impl Into<String>) -> TraceError {
     TraceError::new(ErrorCause::Malformed, name, what, SCHEMA_CURE)
 }
 
-pub(super) fn json<T: Serialize + ?Sized>(value: &T) -> String {
+pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
 /// Holes as metadata: `[[volume, offset_bytes, length_bytes], ...]`.
-pub(super) fn holes_in_json(holes: &Holes) -> String {
+pub(crate) fn holes_in_json(holes: &Holes) -> String {
     let listed = holes.iter().map(|(volume, range)| (volume, range.start, range.end - range.start));
     json(&listed.collect::<Vec<_>>())
 }

@@ -1,6 +1,7 @@
 //! The canonical Parquet. The schema is written down in docs/trace-formats.md.
 
 mod ahead;
+mod appended;
 mod decode;
 mod digests;
 mod growing;
@@ -13,9 +14,13 @@ mod streamed;
 mod temporary;
 mod write;
 
+pub(crate) use appended::Appended;
+pub(crate) use digests::RowDigests;
 pub use growing::{Recorded, Recording, recorded, recover_recording};
+pub(crate) use metadata::{holes_in_json, json};
 pub(crate) use read::open;
 pub(crate) use streamed::write_streamed;
+pub(crate) use write::metadata as trace_metadata;
 pub use write::write_parquet;
 
 use super::{Reader, Row};
@@ -40,11 +45,11 @@ const KEY_CHUNK_BYTES: &str = "flashtwin.chunk_bytes";
 const KEY_SOURCE_NAME: &str = "flashtwin.source_name";
 const KEY_SOURCE_FORMAT: &str = "flashtwin.source_format";
 const KEY_VOLUME_NAMES: &str = "flashtwin.volume_names";
-const KEY_QUALITY: &str = "flashtwin.quality";
+pub(crate) const KEY_QUALITY: &str = "flashtwin.quality";
 const KEY_TRACE_DIGEST: &str = "flashtwin.trace_digest";
 const KEY_HAS_DIGESTS: &str = "flashtwin.has_digests";
-const KEY_HOLES: &str = "flashtwin.holes";
-const KEY_ZERO_CONTENT: &str = "flashtwin.zero_content";
+pub(crate) const KEY_HOLES: &str = "flashtwin.holes";
+pub(crate) const KEY_ZERO_CONTENT: &str = "flashtwin.zero_content";
 const KEY_ZERO_DIGEST: &str = "flashtwin.zero_digest";
 /// The value of [`KEY_HAS_DIGESTS`] when the digests are a column of the file.
 const INSIDE: &str = "inside";

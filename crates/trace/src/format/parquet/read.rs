@@ -232,6 +232,11 @@ impl Feed for Rows {
         }
     }
 
+    fn digests(&self) -> Option<&[[u8; 16]]> {
+        let inside = self.inside.as_ref().map(|inside| &inside.digests[..]);
+        inside.or_else(|| self.named.as_ref().map(|named| &named.digests[..]))
+    }
+
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {
         let digests = match (self.inside, self.named) {
             (Some(inside), _) => inside.finish(),

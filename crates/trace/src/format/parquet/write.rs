@@ -41,9 +41,9 @@ const REQUEST_COLUMNS: &str = "
     required int32 op (INTEGER(8, false));
     required int64 offset_bytes (INTEGER(64, false));
     required int32 length_bytes (INTEGER(32, false));";
-const CONTENT_COLUMN: &str = "
+pub(super) const CONTENT_COLUMN: &str = "
     optional group content (LIST) { repeated group list { required int32 item (INTEGER(32, false)); } }";
-const DIGEST_COLUMN: &str = "
+pub(super) const DIGEST_COLUMN: &str = "
     required group digest (LIST) { repeated group list { required fixed_len_byte_array(16) item; } }";
 pub(super) const FLAGS_COLUMN: &str = "
     required int32 flags (INTEGER(8, false));";
@@ -55,7 +55,7 @@ pub(super) fn schema(further: &[&str]) -> ParquetResult<TypePtr> {
     Ok(Arc::new(parse_message_type(&format!("message arrow_schema {{{REQUEST_COLUMNS}{further} }}"))?))
 }
 
-pub(super) fn metadata(name: &str, format: &str, volume_names: &[String]) -> Vec<(&'static str, String)> {
+pub(crate) fn metadata(name: &str, format: &str, volume_names: &[String]) -> Vec<(&'static str, String)> {
     vec![
         (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
         (KEY_CHUNK_BYTES, CHUNK_BYTES.to_string()),
@@ -158,7 +158,7 @@ impl<'a> TraceFile<'a> {
     }
 }
 
-fn write_group<W: Write + Send>(
+pub(super) fn write_group<W: Write + Send>(
     writer: &mut SerializedFileWriter<W>,
     run: &Requests<'_>,
     digests: Option<&RowDigests>,
