@@ -133,11 +133,7 @@ pub(super) fn open(reader: Reader, origin: &Origin) -> io::Result<Reader> {
         }
         files.push(Events { reader, name, at: 0, file: files.len() });
     }
-    if files.len() > 1 {
-        let note =
-            format!("{} files of one recording were merged by time, one file a processor", files.len());
-        origin.notes.borrow_mut().push(note);
-    }
+    origin.notes.borrow_mut().push(format!("raw blktrace, files merged by time: {}", files.len()));
     let mut next = BinaryHeap::new();
     for file in &mut files {
         next.extend(file.next()?.map(Reverse));

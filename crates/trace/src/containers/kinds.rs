@@ -43,9 +43,9 @@ const TO_FRAME: &str = "read it with PyArrow, Polars or pandas, and use ft.Trace
 const AS_CSV: &str = "write its requests as CSV, and name the columns with --columns";
 const BY_7Z: &str = "unpack it (7z x FILE), and name the trace in it";
 const BY_UNZIP: &str =
-    "read a file of it: unzip -p FILE MEMBER | flashtwin trace info - (unzip -l FILE lists them)";
+    "read a file of it: unzip -p FILE NAME | flashtwin trace info - (unzip -l FILE lists the names)";
 const BY_TAR: &str =
-    "read a file of it: tar -xOf FILE MEMBER | flashtwin trace info - (tar -tf FILE lists them)";
+    "read a file of it: tar -xOf FILE NAME | flashtwin trace info - (tar -tf FILE lists the names)";
 const BY_LFS: &str = "fetch the file: git lfs pull --include FILE";
 const BY_SQLITE: &str = "write its table as CSV: sqlite3 -header -csv FILE 'SELECT * FROM requests'";
 const DOWNLOAD: &str = "download the file itself: the address needs a log-in, or links to a page about it";

@@ -22,7 +22,7 @@ const HEAD_BYTES: usize = 4096;
 /// An archive in an archive in a compressed file has three.
 const LAYERS_MAX: usize = 8;
 const RAW_BUFFER_BYTES: usize = 1 << 18;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The input of a trace, and what became known of it while it was unpacked.
 pub(crate) struct Origin {

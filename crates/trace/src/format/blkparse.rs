@@ -69,8 +69,8 @@ impl LineParser for Blkparse {
 
     fn notes(&self) -> Vec<String> {
         let note =
-            |count| format!("{count} requests were issued again, and count once, from when they first were");
-        Some(self.issued_again).filter(|&count| count > 0).map(note).into_iter().collect()
+            format!("requests issued again count once, from when they first were: {}", self.issued_again);
+        if self.issued_again > 0 { vec![note] } else { Vec::new() }
     }
 
     fn configure(&mut self, options: &OpenOptions) {

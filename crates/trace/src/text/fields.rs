@@ -88,7 +88,9 @@ impl Bad {
             Complaint::TooEarly { behind_ns, window_ns } => {
                 cause = ErrorCause::Disorder;
                 cure = format!(
-                    "sort the file by time, or widen the window: sort_window_ns = {behind_ns} or more (--sort-window on the command line)"
+                    "sort the file by time, or widen the window: sort_window_ns = {behind_ns} or more (--sort-window on the \
+                     command line); if another recording begins here, part the file and append it: flashtwin trace merge \
+                     A B --shift 0,TIME"
                 );
                 format!(
                     "time '{quoted}' is {:.6} s earlier than a request before it, the sorting window is {:.6} s",

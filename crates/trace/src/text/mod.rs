@@ -14,6 +14,7 @@ pub(crate) use fields::{
 };
 
 use crate::columns::Columns;
+use crate::containers::BYTE_ORDER_MARK;
 use crate::error::{ErrorCause, TraceError};
 use crate::feed::{Feed, Parts};
 use crate::input::{self, Blocks};
@@ -229,6 +230,14 @@ impl<P: LineParser> Text<P> {
         let number = self.sink.quality.lines;
         if is_blank(line) {
             return Ok(());
+        }
+        if line.starts_with(BYTE_ORDER_MARK) {
+            // Files were put together, and each may begin with marks.
+            let marks =
+                line.as_chunks::<3>().0.iter().take_while(|bytes| bytes[..] == *BYTE_ORDER_MARK).count();
+            let text = &line[3 * marks..];
+            let read = parse(&mut self.parser, text, &mut self.sink);
+            return read.or_else(|bad| self.bad_line(text, &bad));
         }
         if self.parser.is_header(line) {
             self.sink.quality.passed_lines += u64::from(std::mem::replace(&mut self.begun, true));

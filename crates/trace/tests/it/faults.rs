@@ -51,7 +51,7 @@ fn a_request_that_is_issued_again_counts_once() {
         "0.000410000 7 R FN",
         "0.000420000 7 D FN",
     ];
-    assert_eq!(times(&events(&lines), "2 requests were issued again"), [0, 50, 60, 200]);
+    assert_eq!(times(&events(&lines), "from when they first were: 2"), [0, 50, 60, 200]);
     assert_eq!(times(&events(&lines[..2]), ""), [0]);
 }
 
@@ -61,6 +61,17 @@ fn a_recording_without_the_action_counts_its_events() {
     let message = open(&ramdisk).unwrap_err().to_string();
     assert!(message.contains("(events: 1 C, 2 Q, 1 U); "), "{message}");
     assert!(message.contains("--blkparse-action Q, D or C (RAM disks"), "{message}");
+}
+
+#[test]
+fn files_put_together_may_each_begin_with_a_mark_and_a_header() {
+    let shard = |second: u64| {
+        let line = |number| format!("15400000{second}{number},{},16,{},77\n", number * 64, number % 2);
+        "\u{feff}Timestamp,Offset,Size,IOType,VolumeID\n".to_owned() + &(0..5).map(line).collect::<String>()
+    };
+    let trace = open(&(shard(1) + &shard(2) + &shard(3))).unwrap();
+    assert_eq!((trace.len(), trace.format.name()), (15, "tencent"));
+    assert_eq!((trace.quality.passed_lines, trace.quality.bad_lines_skipped), (2, 0));
 }
 
 #[test]
