@@ -24,7 +24,7 @@ pub(crate) use write::metadata as trace_metadata;
 pub use write::write_parquet;
 
 use super::{Reader, Row};
-use crate::options::Units;
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row {
     name: "parquet",
