@@ -39,6 +39,28 @@ def test_waiting_for_standard_input(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("written", [None, fiu_trace(100)], ids=["no-writer", "stalled"])
+@pytest.mark.parametrize(
+    "words", [("trace", "info"), ("trace", "convert"), ("replay",), ("characterize",), ("study",)], ids=" ".join
+)
+def test_waiting_for_a_named_pipe(words: tuple[str, ...], written: str | None, tmp_path: Path) -> None:
+    pipe, out = (
+        tmp_path / "pipe",
+        () if words[-1] == "info" else ("out",) if words[-1] == "convert" else ("--out", "out"),
+    )
+    os.mkfifo(pipe)
+    with start(tmp_path, *words, "pipe", *out) as program:
+        if written is not None:
+            writer = pipe.open("w")
+            writer.write(written)
+            writer.flush()
+        time.sleep(1.5)
+        assert stop(program) == (130, "interrupted; no incomplete file was left\n")
+        if written is not None:
+            writer.close()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_while_the_program_is_loaded(tmp_path: Path) -> None:
     # A library that takes its time to load.
     (tmp_path / "click.py").write_text("import pathlib, time; pathlib.Path('loading').touch(); time.sleep(30)")

@@ -41,12 +41,8 @@ impl Trace {
     fn open(py: Python<'_>, path: PathBuf, reading: Reading, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let source = Source::from_argument(&path);
         let options = open_options(reading)?;
-        let patience = match source {
-            Source::Stdin => Patience::Brief,
-            _ => Patience::Unlimited,
-        };
         let opened = move |job: &Job<'_>| flashtwin_trace::Trace::open(&source, &options, job);
-        watched(py, progress, patience, opened).map(Self::new)
+        watched(py, progress, Patience::Brief, opened).map(Self::new)
     }
 
     #[getter]
@@ -231,7 +227,7 @@ pub(crate) fn requests_by_volume(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<(String, u64)>> {
     let source = Source::from_argument(&path);
-    watched(py, progress, Patience::Unlimited, move |job| {
+    watched(py, progress, Patience::Brief, move |job| {
         TraceStream::open(&source, &OpenOptions::default(), job)?.requests_by_volume(job)
     })
 }

@@ -1,5 +1,9 @@
 //! Layouts of the user's own: which column of a text holds what. Names of headers, and the call that would read a file.
 
+use std::cmp::Reverse;
+
+use hashbrown::HashSet;
+
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::operations::Vocabulary;
 use crate::options::time_unit_ns;
@@ -304,7 +308,8 @@ fn by_names(names: &[String]) -> Chosen {
     let mut chosen = Chosen::default();
     for (column, name) in names.iter().enumerate() {
         if let Some((part, unit)) = Part::of_header(name) {
-            let sectors = ["lba", "lbn", "sector", "sectors"].iter().any(|of| name.eq_ignore_ascii_case(of));
+            let lower = name.to_ascii_lowercase();
+            let sectors = lower.contains("sector") || lower.contains("lb");
             chosen[part as usize].get_or_insert((column, unit.or(sectors.then_some("512"))));
         }
     }
@@ -323,16 +328,24 @@ fn by_looks(lines: &[&[u8]]) -> Chosen {
     let columns = rows.iter().map(Vec::len).min().unwrap_or(0);
     let vocabulary = Vocabulary::default();
     let op = (0..columns).find(|&at| rows.iter().all(|row| vocabulary.operation(row[at]).is_some()));
-    let value = |row: &Vec<&[u8]>, at: usize| Some(exact::decimal(row[at], 1_000_000_000)?.0);
-    let values = |at: usize| rows.iter().map(|row| value(row, at)).collect::<Option<Vec<i128>>>();
-    let of = |at: usize| values(at).map(|values| (at, values));
+    let of = |at: usize| {
+        let values = rows.iter().map(|row| Some(exact::decimal(row[at], 1_000_000_000)?.0));
+        values.collect::<Option<Vec<i128>>>().map(|values| (at, values))
+    };
     let numbers: Vec<(usize, Vec<i128>)> = (0..columns).filter(|&at| Some(at) != op).filter_map(of).collect();
-    let mut rising =
-        numbers.iter().filter(|(_, values)| values.is_sorted() && values.first() < values.last());
-    let time = rising.next().map(|&(at, _)| at);
+    let rising = numbers.iter().filter(|(_, values)| values.is_sorted() && values.first() < values.last());
+    // Clocks have fractions or count from 1970, or come first; sequential addresses rise as well.
+    const BILLION_UNITS: i128 = 1_000_000_000_000_000_000;
+    let is_clock = |(at, values): &(usize, Vec<i128>)| {
+        (rows[0][*at].contains(&b'.'), values[0] >= BILLION_UNITS, Reverse(*at))
+    };
+    let time = rising.max_by_key(|&column| is_clock(column));
+    let time = time.map(|&(at, _)| at);
     let rest = || numbers.iter().filter(|&&(at, _)| Some(at) != time);
-    let offset = rest().max_by_key(|(_, values)| values.iter().max()).map(|&(at, _)| at);
-    let length = rest().find(|(at, values)| Some(*at) > offset && values.iter().all(|&value| value > 0));
+    let distinct = |values: &[i128]| values.iter().collect::<HashSet<_>>().len();
+    let offset = rest().max_by_key(|(_, values)| distinct(values)).map(|&(at, _)| at);
+    let sizes = || rest().filter(|(at, values)| Some(*at) != offset && values.iter().all(|&value| value > 0));
+    let length = sizes().find(|(at, _)| Some(*at) > offset).or_else(|| sizes().next_back());
     let mut chosen = Chosen::default();
     let found = [time, op, offset, length.map(|&(at, _)| at)];
     chosen[..NEEDED].copy_from_slice(&found.map(|column| column.map(|column| (column, None))));

@@ -43,18 +43,26 @@ def prepared(path: str | Path, *, holding: str = names.STUDY) -> Iterator[Path]:
     written over. As long as it is held nobody else may prepare it.
     """
     path = Path(path)
-    existed = path.exists()
+    existed, owned, unfinished = path.exists(), False, path / names.UNFINISHED
     try:
         with locked(path) as fresh:
             _refuse_strangers(path, holding)
+            if fresh:
+                # Before anything else, because a full disk may refuse it later.
+                write_text(unfinished, "")
+                owned = True
             for left in [one for ending in _TEMPORARY for one in path.rglob(f".*{ending}")] if fresh else ():
                 # It is gone when the folder that it lay in was removed before it.
                 if left.exists():
                     _remove(left)
             yield path
+            if fresh:
+                unfinished.unlink(missing_ok=True)
     except FlashtwinError as error:
         raise outward(error, path) from None
     finally:
+        if owned and list(path.iterdir()) == [unfinished]:
+            unfinished.unlink()
         if not existed and path.is_dir() and not any(path.iterdir()):
             path.rmdir()
 
@@ -308,7 +316,7 @@ def _reason(error: OSError) -> str:
 
 
 def _refuse_strangers(path: Path, holding: str) -> None:
-    if any((path / name).is_file() for name in (holding, names.MADE_FROM, names.CHARACTERIZED_FROM)):
+    if any((path / name).is_file() for name in (holding, names.UNFINISHED, names.MADE_FROM, names.CHARACTERIZED_FROM)):
         return
     stranger = min((entry.name for entry in path.iterdir() if not _is_left_over(entry)), default=None)
     if stranger is not None:
@@ -317,7 +325,9 @@ def _refuse_strangers(path: Path, holding: str) -> None:
 
 def _is_left_over(entry: Path) -> bool:
     """Whether a killed process left this: a file or folder under a temporary name, or a folder of nothing else."""
-    if entry.name == locking.LOCK or (entry.name.startswith(".") and entry.name.endswith(_TEMPORARY)):
+    if entry.name in (locking.LOCK, names.UNFINISHED) or (
+        entry.name.startswith(".") and entry.name.endswith(_TEMPORARY)
+    ):
         return True
     return entry.is_dir() and entry.name in (names.RUNS, names.TRACES) and all(map(_is_left_over, entry.iterdir()))
 

@@ -88,6 +88,8 @@ CHARTS = "charts"
 
 REQUESTS = "requests"
 
+#: Stands in a folder until its results are complete. A full disk or a kill leaves it, and the same command goes on.
+UNFINISHED = ".unfinished"
 #: The input of each finished run, so that the same run need not be made again.
 MADE_FROM = ".made-from.json"
 #: The same for a characterization.

@@ -34,6 +34,8 @@ pub(crate) struct OwnColumns {
     parts: Vec<Option<Part>>,
     header: Option<Vec<u8>>,
     time_unit_is_said: bool,
+    /// The first time: ticks since 1601 are more nanoseconds than 64 bits hold.
+    first_ns: Option<i128>,
     /// Whether that of offsets and lengths is said as well, by the user or by a canonical name.
     pub(crate) units_are_said: bool,
     /// Whether operations have the canonical name, which numbers belong to.
@@ -183,7 +185,7 @@ type Cell<'a> = (usize, &'a [u8]);
 
 impl OwnColumns {
     #[inline]
-    fn time_ns(&self, (at, text): Cell<'_>, unit_ns: u64) -> Result<i64, Bad> {
+    fn time_ns(&mut self, (at, text): Cell<'_>, unit_ns: u64) -> Result<i64, Bad> {
         let ns = match exact::decimal(text, unit_ns) {
             Some((_, false)) if !self.time_unit_is_said => Err(Complaint::NotA(WHOLE_TIME)),
             Some((ns, _)) => Ok(ns),
@@ -191,9 +193,9 @@ impl OwnColumns {
             None => exact::moment_ns(text).ok_or(Complaint::NotA(TIME)),
         };
         // Half of 64 bits, so that times can be subtracted.
-        let limit = Complaint::Beyond(TIME, "more than 146 years from 1970");
-        let ns =
-            ns.and_then(|ns| i64::try_from(ns).ok().filter(|ns| ns.unsigned_abs() < 1 << 62).ok_or(limit));
+        let limit = Complaint::Beyond(TIME, "more than 146 years away from the first request");
+        let since = |ns: i128| i64::try_from(ns - *self.first_ns.get_or_insert(ns)).ok();
+        let ns = ns.map(since).and_then(|ns| ns.filter(|ns| ns.unsigned_abs() < 1 << 62).ok_or(limit));
         ns.map_err(|complaint| Bad::new(at, complaint))
     }
 }

@@ -88,9 +88,10 @@ impl Laps {
 }
 
 impl LineParser for Fio {
-    const UNITS: Units = Units::new(1_000, 1, 1);
+    const UNITS: Units = Units::new(NS_PER_US, 1, 1);
     const DISTINCT: bool = true;
     const ANY_LENGTH: bool = true;
+
     fn configure(&mut self, options: &OpenOptions) {
         self.laps.window_us = options.sort_window_ns / NS_PER_US;
         self.wait_unit_ns = options.time_unit_ns;
@@ -167,10 +168,10 @@ impl Fio {
         let wait = fields.ticks(WAIT)?;
         fields.length(Field::LENGTH, sink.units.length_bytes)?;
         fields.end()?;
-        // As the manual says, if a unit is given: since the request before.
-        let before_ns = if self.wait_unit_ns.is_some() { self.waited_ns } else { 0 };
-        let wait_ns = wait.checked_mul(self.wait_unit_ns.unwrap_or(NS_PER_MS));
-        let until_ns = wait_ns.and_then(|wait_ns| wait_ns.checked_add(before_ns));
+        let unit_ns = self.wait_unit_ns.unwrap_or(NS_PER_MS);
+        // By the manual, a wait begins with the request before.
+        let before_ns = if unit_ns == NS_PER_US { self.waited_ns } else { 0 };
+        let until_ns = wait.checked_mul(unit_ns).and_then(|wait_ns| wait_ns.checked_add(before_ns));
         let until_ns = until_ns.filter(|&until_ns| until_ns <= i64::MAX as u64);
         let until_ns =
             until_ns.ok_or_else(|| Bad::new(wait_at, Complaint::Beyond(WAIT, "beyond 292 years")))?;

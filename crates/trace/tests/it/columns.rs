@@ -52,6 +52,11 @@ fn columns_by_name_and_number_of_any_delimiter() {
         ),
         ("12:00:00.0005 R 8 16\n12:00:00.002 W 0 1\n12:00:00.0025 F\n", by_number, "s 512 512"),
         ("5000,R,8,16\n20000,W,0,1\n25000,F,,\n", by_number, "100ns 512 512"),
+        (
+            "116444736000005000,R,8,16\n116444736000020000,W,0,1\n116444736000025000,F,,\n",
+            by_number,
+            "100ns 512 512",
+        ),
         ("-1.0,R,8,16\n0.5,W,0,1\n1.0,F,,\n", by_number, "ms 512 512"),
     ] {
         let trace = open_with(text, &how(columns, units)).unwrap_or_else(|error| panic!("{error}: {text}"));

@@ -80,7 +80,8 @@ fn trims_of_any_length_are_cut_below_4_gib() {
     for (what, limit) in
         [(format!("trim 0 {}", 1u64 << 46), "64 TiB"), ("write 0 4294967296".to_owned(), "4 GiB")]
     {
-        let message = open(&format!("fio version 3 iolog\n3 d {what}\n")).unwrap_err().to_string();
+        let text = format!("fio version 3 iolog\n3 d {what}\n") + &"9 d read 0 4096\n".repeat(40);
+        let message = open(&text).unwrap_err().to_string();
         assert!(message.contains(limit) && message.starts_with("t:2:"), "{message}");
     }
 }
@@ -142,6 +143,12 @@ fn waits_of_fio_are_over_at_a_time() {
     };
     let log = format!("fio version 2 iolog\nd write 0 4096\n{}", waits(&[300, 300, 450, 100]));
     assert_eq!(times(&log, "milliseconds since fio started"), [0, 300_000, 300_000, 450_000, 450_000]);
+    let source = Source::Bytes("t".to_owned(), log.as_bytes().into());
+    for (unit_ns, last_ns) in [(1_000, 1_150_000), (1_000_000_000, 450_000_000_000)] {
+        let options = OpenOptions { time_unit_ns: Some(unit_ns), ..OpenOptions::default() };
+        let trace = Trace::open(&source, &options, &()).unwrap();
+        assert_eq!((trace.duration_ns(), trace.quality.notes), (last_ns, Vec::new()));
+    }
     let short = open(&log.replace("wait 450 0", "wait 450")).unwrap_err();
     assert!(short.to_string().contains("ends before its length"), "{short}");
 }

@@ -19,7 +19,7 @@ fn foreign_columns_are_refused_with_the_call_that_reads_them() {
         (lines(30, |n| format!("3 {} {} {} {} 8192", n % 4, 1200 + n, op(n), 50_000 + n * 24)), "op=4,offset=5,length=6"),
         (lines(30, |n| format!("{},{},{},{},{},8192", n, n % 4, 1201 + n, op(n), 50_000 + n)), "time=1,op=4,offset=5"),
         // Time, disk, sectors, operation, sector.
-        (lines(30, |n| format!("{} 2 16 {} {}", 1_690_000_000 + n, op(n), n * 16)), "time=1,op=4"),
+        (lines(30, |n| format!("{} 2 16 {} {}", 1_690_000_000 + n, op(n), n * 16)), "'time=1,op=4,offset=5,length=3'"),
         // Alibaba's order in sectors, and with the process in the place of the volume.
         (lines(30, |n| format!("0,{},{},8,{}", op(n), n * 8, 1_690_000_000_000_000 + n * 50)), "op=2"),
         (lines(30, |n| format!("{},{},{},4096,{}", 900 + n, op(n), n * 4096, 1_690_000_000_000_000 + n)), "op=2"),
@@ -32,7 +32,7 @@ fn foreign_columns_are_refused_with_the_call_that_reads_them() {
             format!("TIME(s)  COMM  PID  DISK  T  SECTOR  BYTES  LAT(ms)\n{}", lines(9, |n| format!("{n}.5 dd {n} sda R {n} 4096 0.1"))),
             "'time=1:s,op=T,offset=SECTOR:512,length=BYTES,volume=DISK'",
         ),
-        ("start_us;is_write;lba;nsectors\n1;True;8;8\n".to_owned(), "'time=start_us:us,op=is_write,offset=lba:512,length=nsectors'"),
+        ("start_us;is_write;lba;nsectors\n1;True;8;8\n".to_owned(), "'time=start_us:us,op=is_write,offset=lba:512,length=nsectors:512'"),
     ] {
         let error = open(&text).unwrap_err();
         let message = error.to_string();
