@@ -163,22 +163,6 @@ def test_times_are_exact() -> None:
         assert ft.Trace.from_frame({**rows, "time_ns": times}, time_unit=unit).duration_ns == later_ns
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"op": [True, False]}, "'true', 'false' is no operation: .*--op-words"),
-        ({"op": pa.array([{"a": 1}, {"a": 2}])}, "a column has values that no request has .*struct"),
-        ({"holes": ["x", None]}, "a column has values that no request has"),
-        ({"volume": ["a", None]}, "the volume of a request is missing in row 2"),
-        ({"content": ["a", "b"], "content_digest": [["a"], ["b"]]}, "content_digest and content both hold the content"),
-    ],
-)
-def test_wrong_columns_are_named(change: dict[str, Any], message: str) -> None:
-    rows = {"time_ns": [0, 1], "op": ["R", "W"], "offset_bytes": [0, 0], "length_bytes": [512, 512]}
-    with pytest.raises(ft.TraceError, match=f"^mine: .*{message}"):
-        ft.Trace.from_frame({**rows, **change}, name="mine")
-
-
 def test_a_flush_before_a_durable_write_is_a_request_of_its_own() -> None:
     rows = {"time_ns": [0, 5, 9], "op": ["R", "FWFS", "N"], "offset_bytes": [0, 4096, None],
             "length_bytes": [512, 4096, None], "content": [None, "a", None]}  # fmt: skip

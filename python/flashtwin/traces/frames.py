@@ -98,6 +98,9 @@ def from_frame(frame: Any, name: str, how: Columns) -> Trace:
             # Its file is gone in a moment: nobody can read it again.
             return Trace(open_trace(path)._native)
         except TraceError as error:
+            if f"column {NEW_DIGESTS}:" in str(error):
+                cure = "put frames of `ft.open(...).to_arrow()` together, whose contents are digests"
+                raise TraceError(f"{name}: numbers of contents mean nothing outside their file; {cure}") from None
             raise TraceError(str(error).replace(str(path), name)) from None
 
 
