@@ -247,6 +247,15 @@ class TestTracesFromTables:
             ({"time_ns": [0, None]}, "the time of a request is missing in row 2"),
             ({"length_bytes": [512, -1]}, "the length in row 2 is -1 bytes; expected 0 to"),
             ({"offset_bytes": ["here", "there"]}, "the offset of a request is no number of bytes"),
+            ({"op": [True, False]}, "'true', 'false' is no operation: .*--op-words"),
+            ({"op": pa.array([{"a": 1}, {"a": 2}])}, "a column has values that no request has .*struct"),
+            ({"holes": ["x", None]}, "a column has values that no request has"),
+            ({"volume": ["a", None]}, "the volume of a request is missing in row 2"),
+            ({"content": ["a", "b"], "content_digest": [["a"], ["b"]]}, "content_digest and content both hold the"),
+            (
+                {"content": pa.array([[0], [0]], pa.list_(pa.uint32())), "digest": [[b"1"], [b"1"]]},
+                "numbers of contents",
+            ),
             ({"content": [["a"], ["a", "b"]]}, "row 2 is a list of another length; a request of its length has 1"),
         ],
     )

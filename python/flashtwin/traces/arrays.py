@@ -50,11 +50,12 @@ def text(array: Any) -> Any:
 
 
 def integers(array: Any, unit: int) -> Any:
-    """Numbers times a whole unit. Decimals and texts are exact; a double is the shortest decimal that it stands for."""
+    """Numbers times a whole unit. Decimals and texts are exact; a double with a fraction is its shortest decimal."""
+    if types.is_floating(array.type):
+        is_whole = compute.all(compute.equal(compute.floor(array), array)).as_py()
+        array = array.cast(pyarrow.int64() if is_whole else pyarrow.string())
     if types.is_integer(array.type) or types.is_null(array.type):
         return compute.multiply_checked(array.cast(pyarrow.int64()), pyarrow.scalar(unit, pyarrow.int64()))
-    if types.is_floating(array.type):
-        array = array.cast(pyarrow.string())
     if types.is_string(array.type):
         array = compute.utf8_trim_whitespace(array)
     elif not types.is_decimal(array.type):
@@ -67,8 +68,8 @@ def integers(array: Any, unit: int) -> Any:
 def nanoseconds(array: Any, unit_ns: int) -> Any:
     """Times; dates, durations and times of day bring their own unit."""
     kind = array.type
-    if types.is_timestamp(kind):
-        array = array.cast(pyarrow.timestamp("ns", kind.tz))
+    if types.is_timestamp(kind) or types.is_date(kind):
+        array = array.cast(pyarrow.timestamp("ns", getattr(kind, "tz", None)))
     elif types.is_duration(kind):
         array = array.cast(pyarrow.duration("ns"))
     elif types.is_time(kind):

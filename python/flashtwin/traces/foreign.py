@@ -113,7 +113,7 @@ def _converted(path: str, kind: str, stamps: tuple[Any, ...], how_json: str) -> 
             raise TraceError(f"{path}: there is no request in it")
         writer.add_key_value_metadata(volumes.metadata)
         writer.close()
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, json.JSONDecodeError, pyarrow.ArrowException) as error:
         raise TraceError(f"{path}: cannot be read as a table ({error})") from None
     return made
 

@@ -84,8 +84,11 @@ def from_frame(frame: Any, name: str, how: Columns) -> Trace:
         raise ArgumentError(
             f"a frame is expected (Polars, pandas, PyArrow, a mapping of columns), not {type(frame).__name__}: {error}"
         ) from None
-    volumes = Volumes.of([table], how.places(table.column_names, name), name)
-    requests = canonical(table, name, how, volumes)
+    try:
+        volumes = Volumes.of([table], how.places(table.column_names, name), name)
+        requests = canonical(table, name, how, volumes)
+    except (json.JSONDecodeError, pyarrow.ArrowException) as error:
+        raise TraceError(f"{name}: a column has values that no request has ({error})") from None
     # Stable: requests of one time stay in the order of their rows.
     requests = requests.take(compute.sort_indices(requests["time_ns"].combine_chunks()))
     with TemporaryDirectory(prefix="flashtwin-") as scratch:
@@ -95,6 +98,9 @@ def from_frame(frame: Any, name: str, how: Columns) -> Trace:
             # Its file is gone in a moment: nobody can read it again.
             return Trace(open_trace(path)._native)
         except TraceError as error:
+            if f"column {NEW_DIGESTS}:" in str(error):
+                cure = "put frames of `ft.open(...).to_arrow()` together, whose contents are digests"
+                raise TraceError(f"{name}: numbers of contents mean nothing outside their file; {cure}") from None
             raise TraceError(str(error).replace(str(path), name)) from None
 
 
@@ -230,7 +236,7 @@ def _flags(table: Any, columns: Mapping[str, Any], durable: Any, at: Place) -> A
     if FLAGS in table.column_names:
         recorded = at.read(integers, one_array(table[FLAGS]), 1, FLAGS, "bits")
         at.refuse_outside(recorded, 255, FLAGS)
-        flags = compute.bit_wise_or(flags, recorded)
+        flags = compute.bit_wise_or(flags, compute.fill_null(recorded, 0))
     if "queue" in columns:
         queue = at.read(integers, columns["queue"], 1, "queue", "a submission queue")
         at.refuse_outside(queue, QUEUES - 1, "queue")

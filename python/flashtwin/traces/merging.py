@@ -19,6 +19,8 @@ from flashtwin.traces.trace import Trace
 ZEROES = hashlib.md5(bytes(CONTENT_BYTES), usedforsecurity=False).digest()
 #: Folded volumes begin at multiples of this, so that no page of any size has bytes of two of them.
 FOLDED_ALIGNMENT_BYTES = 1 << 20
+#: Requests of a repeated trace, which take some 100 GB.
+REQUESTS_MAX = 500_000_000
 #: Times and addresses that a trace may have.
 TIME_NS_MAX, ADDRESS_MAX = 1 << 62, (1 << 63) - 1
 
@@ -39,6 +41,8 @@ def merge(traces: Sequence[Trace], shifts_ns: Sequence[int], name: str) -> Trace
 
 def repeat(trace: Trace, times: int, *, fresh_contents: bool) -> Trace:
     """A repetition begins one mean gap after the last request before it."""
+    if times * len(trace) > REQUESTS_MAX:
+        raise ArgumentError(f"{times * len(trace):,} requests do not fit in memory; {REQUESTS_MAX:,} are possible")
     length_ns = trace.duration_ns + max(1, trace.duration_ns // max(1, len(trace) - 1))
     laps = [trace.to_arrow()]
     for lap in range(1, times):
