@@ -13,7 +13,7 @@ import flashtwin as ft
 from flashtwin.causes import explaining
 from flashtwin.causes.inquiry import Inquiry
 from flashtwin.causes.stored import Command
-from flashtwin.judgement import facts, headlines, judging
+from flashtwin.judgement import facts, judging
 from flashtwin.judgement.costs import Prices
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.goals import Figures, goal_of
@@ -143,8 +143,8 @@ def test_verdicts_on_candidates(
     folder = study(*runs)
     folder.__dict__["candidates"] = found
     of = Evidence(folder)
-    one = headlines.choice(of)
-    texts = (one.claim, one.reason, one.text, headlines.ground(of))
+    one = judging.choice(of)
+    texts = (one.claim, one.reason, one.text, judging.ground(of))
     assert [fault for text in texts if text for fault in faults(text)] == []
     decision = of.decision
     first = decision.choice

@@ -151,7 +151,7 @@ def study(
     'report.html'
     """
     question, grounds = asked_for(goal, worth, prices), OtherGrounds(tuple(map(str, devices)), tuple(speeds))
-    chosen = name_systems(systems, {**grounds.first, **merged(settings, sets)}, equal_ground=equal_ground)
+    chosen = name_systems(systems, {**grounds.first, **merged(settings, sets)}, equal_ground=equal_ground, by_all=True)
     with folder.prepared(out) as path:
         opened = as_replayable(trace, progress)
         asked = StudyQuestions(

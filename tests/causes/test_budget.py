@@ -87,8 +87,9 @@ def spend(monkeypatch: pytest.MonkeyPatch, effort: int | None, threads: int = 1)
     """Replays of one page operation each."""
     asked = AskedCase.of()
     machine = Machine(asked.inquiry.case.base)
-    monkeypatch.setattr(replaying, "_run", machine.run)
-    replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(effort, 1), threads=threads)
+    with monkeypatch.context() as patch:
+        patch.setattr(replaying, "_run", machine.run)
+        replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(effort, 1), threads=threads)
     return machine, asked.inquiry
 
 

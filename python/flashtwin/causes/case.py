@@ -45,17 +45,12 @@ class Consequence:
         return self.goal.value(self.after.summary) or 0.0
 
     @property
-    def cost(self) -> float:
-        """The part of the figure that is saved; below 0 where it becomes worse."""
-        return self.goal.cost(self.goal.value(self.before.summary) or 0.0) - self.goal.cost(self.value)
-
-    @property
     def percent(self) -> float:
+        """The share of the figure that is saved; below 0 where it becomes worse."""
         before = self.goal.cost(self.goal.value(self.before.summary) or 0.0)
-        return self.cost / before * 100.0 if before else 0.0
+        return (before - self.goal.cost(self.value)) / before * 100.0 if before else 0.0
 
     def more(self, count: str) -> int:
-        """How many more of something there are, such as `erases`."""
         return int(self.after[count] - self.before[count])
 
 
@@ -72,10 +67,9 @@ class Search:
 
     def wanted(self) -> list[Sets]:
         """The next replays, the most telling first; none that cannot be built."""
-        raise NotImplementedError
+        return self.missing([{}])
 
     def welcome(self) -> list[Sets]:
-        """Replays that are looked at if they were made before."""
         return []
 
     @property

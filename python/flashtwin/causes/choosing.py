@@ -13,7 +13,7 @@ from flashtwin.causes.searching import Point, SettingsSearch, shape
 from flashtwin.causes.stored import command_of
 from flashtwin.errors import ConfigError
 from flashtwin.judgement import facts
-from flashtwin.judgement.choosing import WORTH, Decision, decide_among
+from flashtwin.judgement.choosing import WORTH, Decision, decide
 from flashtwin.judgement.costs import Prices
 from flashtwin.judgement.goals import Figures, Goal
 from flashtwin.progress import Progress
@@ -39,7 +39,6 @@ _FASTEST = " (fastest)"
 class Question:
     goal: Goal
     second_goal: Goal | None = None
-    #: The share of the goal's figure that is given up for a cheaper candidate.
     worth: float = WORTH
     prices: Prices = field(default_factory=Prices.read)
     #: Bytes of flash of the drive that is to be bought; None: of the drive that is replayed.
@@ -63,14 +62,11 @@ def contenders(chosen: Mapping[str, System], goal: Goal, *, more: bool) -> Conte
 
     With `more`, all others that come with flashtwin as well, but for those that are one of these with other settings.
     """
-    bounds = {name: one for name, one in chosen.items() if "bound" in traits(one.config)}
+    every = {**{name: system(name) for name in (systems() if more else ())}, **chosen}
+    bounds = {name: one for name, one in every.items() if "bound" in traits(one.config)}
     buildable = {name: one for name, one in chosen.items() if name not in bounds} or dict(chosen)
-    bounds = bounds if len(bounds) < len(chosen) else {}
-    found: dict[str, System] = {}
-    left_out: dict[str, str] = {}
-    shapes: list[object] = []
-    others = {name: system(name) for name in (systems() if more else ()) if name not in chosen}
-    others = {name: one for name, one in others.items() if "bound" not in traits(one.config)}
+    others = {name: one for name, one in every.items() if name not in chosen and name not in bounds}
+    found, left_out, shapes = dict[str, System](), dict[str, str](), list[object]()
     for name, one in {**buildable, **others}.items():
         try:
             made = on_ground_of(found, one) if found else one
@@ -82,6 +78,7 @@ def contenders(chosen: Mapping[str, System], goal: Goal, *, more: bool) -> Conte
             found[name] = made
             shapes.append(own)
     check_raw_pages(found)
+    bounds = {name: one for name, one in bounds.items() if name in chosen and name not in buildable}
     return Contenders(found, left_out, bounds, tuple(chosen))
 
 
@@ -127,7 +124,7 @@ class Contest:
             (path / names.AT_BEST).mkdir(exist_ok=True)
             how: dict[str, Any] = {"threads": threads, "progress": progress, "equal_ground": True}
             replay_into(path / names.AT_BEST, self.trace, made, **how)
-            decision = decide_among(load(path / names.AT_BEST), data)
+            decision = decide(load(path / names.AT_BEST), data)
         if decision is not None and decision.choice is not None:
             # Beside the choice, its bound with the same settings, where it can have them.
             bounds: dict[str, System] = {}
@@ -201,10 +198,7 @@ class Contest:
 def choose(
     path: Path, trace: Replayable, competing: Contenders, question: Question, budget: Budget, **how: Any
 ) -> Decision | None:
-    """Finds the candidates of a trace, writes them into the folder with their runs, and decides among them.
-
-    `how` has the options of replays: threads, progress. Replays made before take no effort.
-    """
+    """Finds the candidates of a trace, writes them with their runs, and decides among them; `how` is for replays."""
     contest = Contest(trace, competing, question)
     contest.search(KeptFigures.of(path), budget, what="candidates", **how)
     return contest.write(path, **how)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 #: Page operations of replaying unless otherwise asked for, and replays of each system that are made at least. Ours.
-EFFORT = 100_000_000
-LEAST_REPLAYS = 4
+EFFORT, LEAST_REPLAYS = 100_000_000, 4
 #: Steps that the words name; all stand in the data.
 _NAMED_STEPS = 4
 #: What a change of each kind makes of a drive.
@@ -52,7 +51,6 @@ class Explanation(Tabular):
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        """Wraps a result; use `flashtwin.explain` or `Explanations.read`."""
         #: Everything that was found, as it is written; times in ns, shares in percent.
         self.data = data
         self.system = str(data["system"])
@@ -85,7 +83,7 @@ class Explanation(Tabular):
 
 
 @checked
-class Explanations(Tabular, Mapping[str, Explanation]):
+class Explanations(Tabular, dict[str, Explanation]):
     """The bottlenecks of a trace, by system. As a frame: the rows of all.
 
     >>> import flashtwin as ft
@@ -96,17 +94,7 @@ class Explanations(Tabular, Mapping[str, Explanation]):
     """
 
     def __init__(self, found: Iterable[Mapping[str, Any]]) -> None:
-        """Wraps the results of the systems; use `flashtwin.explain` or `Explanations.read`."""
-        self._found = {str(one["system"]): Explanation(one) for one in found}
-
-    def __getitem__(self, system: str) -> Explanation:
-        return self._found[system]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
+        super().__init__({str(one["system"]): Explanation(one) for one in found})
 
     @classmethod
     def read(cls, path: str | Path) -> Explanations:
@@ -135,30 +123,20 @@ class Explanations(Tabular, Mapping[str, Explanation]):
 
 
 class InterruptedExplanation(KeyboardInterrupt):
-    """Ctrl-C while replays were under way, with the answer from those that had ended."""
+    """Ctrl-C while replays were under way, with the answer from those that had ended (`found`)."""
 
     def __init__(self, found: Explanations) -> None:
-        """Keeps the results so far; each part is labelled as interrupted."""
         super().__init__("interrupted")
-        #: The answer so far.
         self.found = found
 
 
 @checked
 def explain(
-    what: Replayable | str | Path,
-    systems: Sequence[str | Path | System] | str | Path | System | None = None,
-    *,
-    goal: str | None = None,
-    effort: int | None = EFFORT,
-    out: str | Path | None = None,
-    trace: str | Path | None = None,
-    settings: Mapping[str, Value] | None = None,
-    fill: float | None = None,
-    threads: int = 0,
-    progress: Progress | None = None,
-    **sets: Value,
-) -> Explanations:
+    what: Replayable | str | Path, systems: Sequence[str | Path | System] | str | Path | System | None = None, *,
+    goal: str | None = None, effort: int | None = EFFORT, out: str | Path | None = None,
+    trace: str | Path | None = None, settings: Mapping[str, Value] | None = None, fill: float | None = None,
+    threads: int = 0, progress: Progress | None = None, **sets: Value,
+) -> Explanations:  # fmt: skip
     """Finds the bottleneck of a workload, the change that removes it, and the gain.
 
     One thing at a time is made ideal (hashing, channels, collection, erases, ...), and the trace replayed again; then
@@ -209,15 +187,9 @@ def explain(
 
 
 def explain_runs(
-    path: Path | None,
-    trace: Replayable,
-    systems: Mapping[str, System],
-    *,
-    goal: Goal | None,
-    effort: int | None,
-    worth: float = WORTH,
-    **how: Any,
-) -> Explanations:
+    path: Path | None, trace: Replayable, systems: Mapping[str, System], *, goal: Goal | None, effort: int | None,
+    worth: float = WORTH, **how: Any,
+) -> Explanations:  # fmt: skip
     """Explains a trace on systems; replays and results are kept in the folder, if there is one.
 
     `how` has the options of replays: threads, progress. Ctrl-C leaves an earlier answer in the folder.
@@ -231,12 +203,14 @@ def explain_runs(
     commands = {name: command_of(trace, name, one) for name, one in systems.items()}
     budget = Budget(effort, replay_ops(figures.values()))
     budget.at_least(LEAST_REPLAYS * len(searches))
+    interrupted = False
     try:
         replay_all(trace, list(searches.values()), kept, budget, **how)
     except KeyboardInterrupt:
-        documents = (document(one, commands[name], interrupted=True) for name, one in searches.items())
-        raise InterruptedExplanation(Explanations(documents)) from None
-    found = Explanations(document(one, commands[name]) for name, one in searches.items())
+        interrupted = True
+    found = Explanations(document(one, commands[name], interrupted=interrupted) for name, one in searches.items())
+    if interrupted:
+        raise InterruptedExplanation(found)
     if path is not None:
         (path / names.CAUSES).mkdir(exist_ok=True)
         for name, explanation in found.items():
@@ -311,14 +285,11 @@ def _row(one: Consequence, command: Command) -> dict[str, Any]:
 
 
 def _takes(step: Consequence) -> str:
-    """The cost of a step, in words; empty where it costs nothing."""
-    parts = [step.level.takes] if step.level.takes else []
-    for count, noun in (("programs", "program"), ("erases", "erase")):
-        if more := step.more(count):
-            parts.append(units.plural(abs(more), f"{'more' if more > 0 else 'fewer'} {noun}"))
-    if more := step.more("ram"):
-        parts.append(f"{units.size(abs(more))} {'more' if more > 0 else 'less'} RAM")
-    return ", ".join(parts)
+    more = {noun: step.more(f"{noun}s") for noun in ("program", "erase")}
+    parts = [units.plural(abs(by), f"{'more' if by > 0 else 'fewer'} {noun}") for noun, by in more.items() if by]
+    ram = step.more("ram")
+    parts += [f"{units.size(abs(ram))} {'more' if ram > 0 else 'less'} RAM"] if ram else []
+    return ", ".join([*([step.level.takes] if step.level.takes else []), *parts])
 
 
 def _brings(value: str, percent: float, takes: str) -> str:

@@ -11,7 +11,7 @@ from flashtwin.causes.choosing import Question, choose, contenders
 from flashtwin.causes.replaying import Budget
 from flashtwin.errors import ConfigError
 from flashtwin.judgement.catalogue import write_cache
-from flashtwin.judgement.choosing import Decision, decide_among
+from flashtwin.judgement.choosing import Decision, decide
 from flashtwin.replays.filling import filled
 from flashtwin.replays.folders import replay_into, without_contents
 from flashtwin.replays.presets import System, acknowledgements, refusal
@@ -33,9 +33,7 @@ class OtherGrounds:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The keys of the study's own ground, where they are named."""
-        found = {K.device: self.devices, K.replay.speed: self.speeds}
-        return {key: values[0] for key, values in found.items() if values}
+        return {key: of[0] for key, of in ((K.device, self.devices), (K.replay.speed, self.speeds)) if of}
 
     def all(self, first: System) -> list[tuple[str, float]]:
         devices = self.devices or (str(first.config["device"]),)
@@ -43,22 +41,10 @@ class OtherGrounds:
 
 
 def search_all(
-    path: Path,
-    trace: Replayable,
-    systems: Mapping[str, System],
-    others: OtherGrounds,
-    question: Question,
-    first: Decision | None,
-    budget: Budget,
-    *,
-    fill: float | None,
-    more: bool,
-    **how: Any,
-) -> None:
-    """Writes the table of choices: a row for each drive and load, each with the budget of its own.
-
-    `first` is the decision on the study's own ground, `more` and `how` are as in `contenders` and `choose`.
-    """
+    path: Path, trace: Replayable, systems: Mapping[str, System], others: OtherGrounds, question: Question,
+    first: Decision | None, budget: Budget, *, fill: float | None, more: bool, **how: Any,
+) -> None:  # fmt: skip
+    """Writes the table of choices, each searched with a budget of its own; `first` is that of the study's ground."""
     rows = []
     for place, (device, speed) in enumerate(others.all(next(iter(systems.values())))):
         if place == 0:
@@ -98,7 +84,7 @@ def acknowledge_otherwise(
                 made[one.run.name] = systems[one.system].with_sets(sets)
         where = _ground(path, f"writes answered when {value}")
         replay_into(where, trace, made, equal_ground=True, **how)
-        decision = decide_among(load(where), found)
+        decision = decide(load(where), found)
         if decision is not None and decision.choice is not None:
             words = f"{decision.choice.words}, {decision.goal.written(decision.value(decision.choice))}"
             others.append({"value": value, "choice": decision.choice.system, "words": words})
@@ -113,12 +99,10 @@ def _ground(path: Path, name: str) -> Path:
 
 
 def _row(device: str, speed: float, made: Decision | None) -> dict[str, Any]:
-    """The choice on one ground, with its figure and its gain against the baseline at its best."""
     first = made.choice if made is not None else None
     if made is None or first is None:
-        row = dict.fromkeys(("choice", "value", "gain", "late")) | {"words": "", "alike": []}
-        why = made.too_few if made is not None else "no candidate could be replayed"
-        return {"device": device, "speed": speed, **row, "why": why}
+        row = {"device": device, "speed": speed, **dict.fromkeys(("choice", "value", "gain", "late")), "words": ""}
+        return {**row, "alike": [], "why": made.too_few if made is not None else "no candidate could be replayed"}
     gain = made.loss(first, made.baseline).share
     return {
         "device": device, "speed": speed, "choice": first.system, "words": first.words,

@@ -16,16 +16,12 @@ from flashtwin.judgement.choosing import WORTH
 from flashtwin.judgement.verdict import UNKNOWN
 
 # The thresholds are decisions of this project; no paper has them.
-#: A narrower cause is named before the wider one that it is a part of from this share of the wider one's cost on.
+#: A narrower cause is named before the wider one from this share of the wider one's cost on.
 NARROWER_SHARE = 0.5
-#: A cause that changes the figure by less than this, in percent, is not reported.
-TOLD_PERCENT = 1.0
-#: From this share of the figure on, in percent, a cause that can be removed holds a workload back: on an idle drive of
-#: today transfers, or hashing, take about a tenth. Where much of the figure is waiting, `NAMED_PERCENT` is enough.
-BLAMED_PERCENT = 15.0
-NAMED_PERCENT = 5.0
-#: A workload without such a cause is held back by nothing when waiting is less than this share of the figure.
-WAITING_SHARE = 0.2
+#: A cause is reported, and holds a workload back, from these shares of the figure on, in percent: on an idle drive of
+#: today transfers, or hashing, take about a tenth. `NAMED_PERCENT` is enough where `WAITING_SHARE` is waiting.
+TOLD_PERCENT, BLAMED_PERCENT = 1.0, 15.0
+NAMED_PERCENT, WAITING_SHARE = 5.0, 0.2
 #: Causes about which something is done.
 TREATED = 3
 
@@ -41,7 +37,6 @@ class Inquiry(Search):
 
     @property
     def before(self) -> float | None:
-        """The goal's figure as it is; None where no request has one."""
         return self.goal.value(self.case.base.summary)
 
     @cached_property
@@ -77,12 +72,11 @@ class Inquiry(Search):
         return [dict(one.sets) for one in self.changes]
 
     def causes(self) -> list[Consequence]:
-        """The bottlenecks that cost something, the first to be named first."""
         real = [one for one in self._replayed(self.ideals) if one.percent >= TOLD_PERCENT]
-        cost = {one.name: one.cost for one in real}
+        cost = {one.name: one.percent for one in real}
 
         def weight(cause: Consequence) -> tuple[bool, float, int, float, int]:
-            of, mine = BY_NAME[cause.name], cause.cost
+            of, mine = BY_NAME[cause.name], cause.percent
             wider = [cost[name] for name in of.within & cost.keys() if mine >= NARROWER_SHARE * cost[name]]
             # Among those that explain the same wider one: the narrowest, then the dearest.
             return of.is_cells, -max([mine, *wider]), -len(of.within), -mine, BOTTLENECKS.index(of)
@@ -96,7 +90,7 @@ class Inquiry(Search):
         if first is not None and first.percent >= (NAMED_PERCENT if waits else BLAMED_PERCENT):
             return first
         # Much waiting without a single cause: the largest, though it be the cells' own.
-        return max(causes, key=lambda cause: cause.cost, default=None) if waits else None
+        return max(causes, key=lambda cause: cause.percent, default=None) if waits else None
 
     def answer(self) -> str:
         """The name of the bottleneck, `nothing`, or `unknown` while more replays could change the answer."""
@@ -130,7 +124,6 @@ class Inquiry(Search):
         return next((step for step in against if costs[id(step)] <= min(costs.values()) * (1 + self.worth)), None)
 
     def untried(self) -> list[Level]:
-        """Things that may cost something and were not switched off."""
         return [one for one in self.ideals if self.missing([one.sets])]
 
     def open_steps(self) -> list[Sets]:
@@ -142,7 +135,6 @@ class Inquiry(Search):
         return [(one, self.failed[key]) for key, one in found.items() if key in self.failed]
 
     def _replayed(self, levels: Iterable[Level]) -> list[Consequence]:
-        """Those of which a replay has the goal's figure."""
         known = ((one, self.known.get(key_of(one.sets))) for one in levels)
         found = [Consequence(one, self.case.base, after, self.goal) for one, after in known if after is not None]
         return [one for one in found if self.goal.value(one.after.summary) is not None]

@@ -7,14 +7,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flashtwin import _core
 from flashtwin.causes.case import Search, key_of
 from flashtwin.errors import ConfigError, SimError
 from flashtwin.judgement.catalogue import Sets
-from flashtwin.judgement.goals import Figures
-from flashtwin.progress import Progress, numbered
+from flashtwin.judgement.goals import Figures, usual_goal
+from flashtwin.progress import Progress
 from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
@@ -28,7 +28,6 @@ class Budget:
 
     #: Page operations that may be replayed; None is as many as it takes.
     effort: int | None
-    #: Those of one replay.
     replay_ops: int
     begun: int = 0
 
@@ -39,9 +38,8 @@ class Budget:
 
     def fits(self, wanted: int) -> int:
         """How many of the replays wanted there is effort for."""
-        if self.effort is None:
-            return wanted
-        return max(min(wanted, self.effort // max(self.replay_ops, 1) - self.begun), 0)
+        left = wanted if self.effort is None else self.effort // max(self.replay_ops, 1) - self.begun
+        return max(min(wanted, left), 0)
 
     def begin(self, wanted: int) -> int:
         """Takes the effort for as many of the replays wanted as there is some for; returns how many."""
@@ -57,11 +55,10 @@ class KeptFigures:
     path: Path | None
     figures: dict[str, Figures] = field(default_factory=dict)
     #: Figures as the file has them: to write all of them anew for each replay would take longer than the replays.
-    _written: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+    _texts: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, path: Path | None) -> KeptFigures:
-        """The replays of the folder; none where it cannot be read."""
         if path is None:
             return cls(None)
         try:
@@ -72,16 +69,12 @@ class KeptFigures:
             return cls(path)
 
     def keep(self, key: str, figures: Figures) -> None:
-        """Adds a replay's figures, and writes them at once."""
         self.figures[key] = figures
         if self.path is not None:
             (self.path / names.CAUSES).mkdir(exist_ok=True)
-            self._written.pop(key, None)
-            for other in self.figures.keys() - self._written.keys():
-                # Not copied as by `asdict`, for that takes long.
-                text = json.dumps(vars(self.figures[other]), separators=(",", ":"))
-                self._written[other] = f"{json.dumps(other)}:{text}"
-            text = ",".join(self._written[key] for key in sorted(self.figures))
+            for other in (self.figures.keys() - self._texts.keys()) | {key}:
+                self._texts[other] = json.dumps({other: vars(self.figures[other])}, separators=(",", ":"))[1:-1]
+            text = ",".join(self._texts[key] for key in sorted(self.figures))
             folder.write_text(self.path / names.CAUSES / names.REPLAYS, f"{{{text}}}")
 
 
@@ -97,34 +90,20 @@ def base_figures(result: Result) -> Figures:
 
 
 def base_replays(
-    trace: Replayable,
-    systems: Mapping[str, System],
-    kept: KeptFigures,
-    threads: int = 0,
-    progress: Progress | None = None,
-) -> dict[str, Figures]:
+    trace: Replayable, systems: Mapping[str, System], kept: KeptFigures, **how: Any
+) -> dict[str, Figures]:  # fmt: skip
     """The figures of systems as they are, by name; finished replays are kept even if the rest is interrupted."""
-    keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
-    missing = [name for name, key in keys.items() if key not in kept.figures]
-
-    def write(index: int, native: _core.RunResult) -> None:
-        kept.keep(keys[missing[index]], base_figures(Result(missing[index], native)))
-
-    if missing:
-        aged.run(trace, [systems[name] for name in missing], threads, numbered(progress, missing), write)
-    return {name: kept.figures[key] for name, key in keys.items()}
+    searches = {name: Search(one, usual_goal(0)) for name, one in systems.items()}
+    replay_all(trace, list(searches.values()), kept, Budget(None, 1), **how)
+    for reason in (reason for one in searches.values() for reason in one.failed.values()):
+        raise SimError(reason)
+    return {name: one.known[()] for name, one in searches.items()}
 
 
 def replay_all(
-    trace: Replayable,
-    searches: Sequence[Search],
-    kept: KeptFigures,
-    budget: Budget,
-    *,
-    threads: int = 0,
-    progress: Progress | None = None,
-    what: str = "causes",
-) -> None:
+    trace: Replayable, searches: Sequence[Search], kept: KeptFigures, budget: Budget, *, threads: int = 0,
+    progress: Progress | None = None, what: str = "causes",
+) -> None:  # fmt: skip
     """Grants the wishes of all searches in turn, until none is left or the budget is used up.
 
     Figures that are `kept` take nothing from it; new ones are added. `progress` is told of the replays that are known
@@ -164,12 +143,9 @@ def _next_wishes(trace: Replayable, searches: Sequence[Search], kept: KeptFigure
 
 
 def _run(
-    trace: Replayable,
-    wishes: Sequence[_Request],
-    kept: KeptFigures,
-    threads: int,
+    trace: Replayable, wishes: Sequence[_Request], kept: KeptFigures, threads: int,
     watch: Callable[[int, int, int], None] | None,
-) -> None:
+) -> None:  # fmt: skip
     """Replays; where one of several cannot be replayed, each by itself."""
 
     def write(index: int, native: _core.RunResult) -> None:

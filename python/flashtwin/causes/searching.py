@@ -1,8 +1,7 @@
 """The settings of one system to choose among, in few replays: the fastest, and the cheapest that is nearly as fast.
 
-A search begins with the system as configured, and with what mostly helps at once, with another placement and write
-cache and without. From the best so far it changes one setting at a time, until no change is better. Then it takes
-settings away, as long as the figure stays within the margin.
+A search begins as configured, and with what mostly helps, with another placement and write cache and without. From the
+best so far it changes one setting at a time, until no change is better. Then it takes settings away within the margin.
 """
 
 import itertools
@@ -53,7 +52,6 @@ class SettingsSearch(Search):
         return [(change, levels) for change, levels in found if levels]
 
     def wanted(self) -> list[Sets]:
-        """The next settings to replay; empty when none is left that may be better."""
         if self.base is None:
             return [] if () in self.failed else [{}]
         if missing := self.asked([(0,) * len(self.axes), *self.beginnings()]):
@@ -62,7 +60,7 @@ class SettingsSearch(Search):
         if not self.goes_on or best is None:
             return []
         # Where nothing waits, settings can only be shown to be needless.
-        waits = not self._waits_for_nothing(best)
+        waits = self._waits(best)
         for when in (BESIDE, LAST) if self.tunes else (BESIDE,):
             if missing := self.asked(self._beside(best, when) if waits else self._without(best)):
                 return missing
@@ -80,7 +78,6 @@ class SettingsSearch(Search):
 
     @property
     def best_cost(self) -> float:
-        """The figure that best settings are compared by; infinite before the first replay."""
         return min(self._costs().values(), default=math.inf)
 
     @property
@@ -98,13 +95,13 @@ class SettingsSearch(Search):
 
     def dearness(self, point: Point) -> tuple[float, int, Point]:
         """The order of points by price; of equal ones, by the number of settings."""
+        made, found = self.made(self.sets(point)), self.figures(point)
         if point not in self._prices:
-            made, found = self.made(self.sets(point)), self.figures(point)
             self._prices[point] = math.inf if made is None or found is None else self.price(made, found)
         return rounded(self._prices[point]), sum(map(bool, point)), point
 
     def asked(self, points: list[Point]) -> list[Sets]:
-        """Of points, those that can be built and where every setting matters, not known yet."""
+        """Of points, those that are sensible and not known yet."""
         sensible = [point for point in points if self.is_sensible(point)]
         self._asked |= dict.fromkeys(sensible)
         return self.missing(map(self.sets, sensible))
@@ -127,22 +124,18 @@ class SettingsSearch(Search):
     def _costs(self) -> dict[Point, float]:
         """The figure of each point; where the drive falls behind its trace, by how much it does."""
         costs = {}
-        for point in self._asked:
-            found = self.figures(point)
-            value = None if found is None else self.goal.value(found.summary)
-            if found is not None and value is not None:
+        for point, found in ((point, self.figures(point)) for point in self._asked):
+            if found is not None and (value := self.goal.value(found.summary)) is not None:
                 late = facts.late_by(found.summary)
                 costs[point] = self.goal.cost(value) if late is None else _NEVER * late
         return costs
 
-    def _waits_for_nothing(self, point: Point) -> bool:
+    def _waits(self, point: Point) -> bool:
         found = self.figures(point)
-        if found is None or not self.goal.statistic or not found.charges(self.goal):
-            return False
-        return found.waited_share(self.goal) < EQUAL
+        known = found is not None and self.goal.statistic and found.charges(self.goal)
+        return not (found is not None and known and found.waited_share(self.goal) < EQUAL)
 
     def _without(self, point: Point) -> list[Point]:
-        """The points with a lower level of one setting, or without it."""
         return [
             (*point[:place], lower, *point[place + 1 :]) for place, level in enumerate(point) for lower in range(level)
         ]

@@ -21,19 +21,21 @@ from flashtwin.traces.trace import Trace
 from flashtwin.traces.trace import open as open_trace
 
 #: Keys that have an option of their own.
-_OPTIONS = {"replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content"}
+_OPTIONS = {
+    "replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content",
+    "replay.period_s": "--period",
+}  # fmt: skip
 
 
 def _unlike(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
     """The keys of a configuration that are not as the preset has them, but for labels."""
     usual = dict(leaves(system(preset).config))
     found = {key: value for key, value in leaves(config) if usual.get(key) != value}
-    if "device" in found and found["device"] in devices():
+    device = found.pop("device", None)
+    if device in devices():
         # A device brings its numbers: keys with the device's own value need not be set.
-        of_device = dict(leaves(system(preset, settings={"device": found["device"]}).config))
+        of_device = dict(leaves(system(preset, settings={"device": device}).config))
         found = {key: value for key, value in leaves(config) if key == "device" or of_device.get(key) != value}
-    elif "device" in found:
-        del found["device"]
     return {key: value for key, value in found.items() if key not in LABELS}
 
 
@@ -54,8 +56,7 @@ def runs_of(path: Path, wanted: Sequence[str]) -> dict[str, Result]:
     if (path / names.SUMMARY).is_file():
         return {path.name: Result.read(path)}
     found = {run.name: run.folder for run in load(path).at_their_best.runs}
-    missing = [name for name in wanted if name not in found]
-    if missing:
+    if missing := [name for name in wanted if name not in found]:
         raise ReportError(f"{path}: no run is called '{missing[0]}'; there are: {', '.join(found)}")
     return {name: Result.read(found[name]) for name in wanted or found}
 
@@ -75,10 +76,8 @@ def trace_of(path: Path, digest: str, given: str | Path | None, progress: Progre
     except FlashtwinError as error:
         raise TraceError(f"{path}: its trace cannot be read: {error}") from None
     if opened.digest != digest:
-        raise TraceError(
-            f"{path}: its trace '{where}' is another one than the runs were made from (digest {opened.digest}, not "
-            f"{digest}); {cure}, or study the trace anew"
-        )
+        other = f"another one than the runs were made from (digest {opened.digest}, not {digest})"
+        raise TraceError(f"{path}: its trace '{where}' is {other}; {cure}, or study the trace anew")
     return opened
 
 
@@ -103,17 +102,13 @@ class Command:
         words = [verb, self.trace, "--system", shlex.quote(self.system)]
         for key, value in sets.items():
             text = repr(value) if isinstance(value, float) and not value.is_integer() else literal(value)
-            if key == "replay.period_s":
-                words.append(f"--period {text}s")
-            elif key in _OPTIONS:
-                words.append(f"{_OPTIONS[key]} {shlex.quote(text)}")
-            else:
-                words.append(f"--set {shlex.quote(f'{key}={text}')}")
+            text = f"{text}s" if key == "replay.period_s" else text
+            option, text = (_OPTIONS[key], text) if key in _OPTIONS else ("--set", f"{key}={text}")
+            words.append(f"{option} {shlex.quote(text)}")
         return " ".join(words)
 
 
 def command_of(trace: Replayable, name: str, made: System) -> Command:
-    """How runs of the system on the trace are made by hand."""
     how = dict(trace.source or {})
     path = str(how.pop("path", "TRACE"))
     preset = made.recipe[0]

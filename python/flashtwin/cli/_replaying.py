@@ -51,10 +51,12 @@ FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 )
 
 
-def choose(running: ReplayOptions, systems: Sequence[str], *, equal_ground: bool = False) -> dict[str, System]:
-    """The systems with their keys set; prints differences beyond the mechanisms."""
+def choose(
+    running: ReplayOptions, systems: Sequence[str], *, equal_ground: bool = False, by_all: bool = False
+) -> dict[str, System]:
+    """The systems with their keys set; prints differences beyond the mechanisms, and keys that are not looked at."""
     chosen = name_systems([running.system(name) for name in systems], {}, equal_ground=equal_ground)
-    warn_of_ignored(chosen.items(), [key for key, _ in running.set])
+    warn_of_ignored(chosen.items(), [key for key, _ in running.set], by_all=by_all)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
     lines = [f"  {one.line}" for one in unequal if one.warns]
     quiet = [one.key for one in unequal if not one.warns]

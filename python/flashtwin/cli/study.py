@@ -82,7 +82,7 @@ def study(
     running = running.on(device[0] if device else None)
     running = running if len(speeds) < 2 else replace(running, speed=f"{speeds[0]:g}")
     grounds = OtherGrounds(device or (), speeds)
-    chosen = choose(running, systems, equal_ground=equal_ground)
+    chosen = choose(running, systems, equal_ground=equal_ground, by_all=True)
     with folder.prepared(out or Path(f"{source.stem}-study")) as place, Bars() as bars:
         trace = source.to_replay(stream=stream, progress=bars.job, notify=say)
         asked = StudyQuestions(

@@ -28,7 +28,7 @@ CACHE_PAGES = 4096
 EARLY = ("hashed", "buffered")
 #: Speeds of NAND interfaces in MT/s: SDR, then ONFI and Toggle grades (ONFI 1.0 to 5.1).
 GRADES_MT_S = (50.0, 133.0, 200.0, 400.0, 533.0, 667.0, 800.0, 1066.0, 1200.0, 1600.0, 2400.0, 3600.0)
-#: Rates of a host's link in MB/s: SATA 6 Gb/s, then four lanes of PCIe 3.0, 4.0 and 5.0 (128b/130b coding).
+#: Rates of a host's link in MB/s; PCIe with 128b/130b coding.
 LINKS_MB_S = {600.0: "SATA 6 Gb/s", 3938.0: "PCIe 3.0 x4", 7877.0: "PCIe 4.0 x4", 15754.0: "PCIe 5.0 x4"}
 #: Blocks that are added as spare, as shares of the drive's: about 7 % spare becomes 14 %, then 28 %.
 _SPARE = (1.07, 1.20)
@@ -120,7 +120,6 @@ class Change:
 
 
 def _times(of: Subject, key: str, words: str, takes: str = "", most: int = 2**32) -> Levels:
-    """Several times as many of something that is limited."""
     now = of[key]
     for more in (now * times for times in _TIMES) if isinstance(now, int) else ():
         if 0 < more <= most:
@@ -292,14 +291,11 @@ def _acknowledgement(of: Subject) -> Levels:
 
 
 def _depth(of: Subject) -> Levels:
-    """More under way for the whole time, fewer for response times."""
-    now = int(of[K.replay.queue_depth])
-    depths, takes = [now * times for times in (2, 4, 16)], "longer responses"
-    if of.goal.figure != TIME:
-        depths = sorted({max(now // times, 1) for times in (2, 4)} - {now}, reverse=True)
-        takes = "fewer requests a second"
-    for number in depths:
-        yield Level(f"a queue depth of {number}", {K.replay.queue_depth: number}, takes)
+    if of.goal.figure == TIME:
+        yield from _times(of, K.replay.queue_depth, "a queue depth of {:,}", "longer responses", most=65_536)
+    for less in (int(of[K.replay.queue_depth]) // times for times in (2, 4) if of.goal.figure != TIME):
+        if less:
+            yield Level(f"a queue depth of {less:,}", {K.replay.queue_depth: less}, "fewer requests a second")
 
 
 #: All changes. Of a bottleneck, small ones come first: the first that is enough is advised.

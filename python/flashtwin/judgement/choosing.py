@@ -23,10 +23,9 @@ from flashtwin.results.reading import SavedRun, StudyFolder
 if TYPE_CHECKING:
     from flashtwin.results.intervals import Blocks
 
-#: The share of the figure that is given up for a cheaper candidate, unless the user says otherwise. Ours.
-WORTH = 0.05
-#: Least requests of the goal's kind for a choice; of a percentile, least requests beyond it. Ours.
-LEAST, BEYOND = 100, 10
+#: Ours: the share of the figure that is given up for a cheaper candidate, unless the user says otherwise; the least
+#: requests of the goal's kind for a choice; of a percentile, the least beyond it.
+WORTH, LEAST, BEYOND = 0.05, 100, 10
 
 
 @dataclass(frozen=True)
@@ -57,14 +56,11 @@ class Loss:
 
     def words(self, goal: Goal) -> str:
         """`1.6 % (0.4 to 2.4) longer`; the interval is in the same direction."""
-        sign = -1.0 if self.share < 0 else 1.0
-        text = units.percent(abs(self.share) * 100.0)
-        if self.interval is not None:
-            low, high = sorted(sign * end * 100.0 for end in self.interval)
-            text += f" ({units.significant(low, 2)} to {units.significant(high, 2)})"
         more, less = ("longer", "shorter") if goal.figure.unit == "ns" else ("more", "less")
-        word = less if (sign < 0) != goal.figure.more_is_better else more
-        return word if math.isinf(self.share) else f"{text} {word}"
+        word = less if (self.share < 0) != goal.figure.more_is_better else more
+        ends = sorted((-end if self.share < 0 else end) * 100.0 for end in self.interval or ())
+        text = f" ({' to '.join(units.significant(end, 2) for end in ends)})" if ends else ""
+        return word if math.isinf(self.share) else f"{units.percent(abs(self.share) * 100.0)}{text} {word}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +76,7 @@ class Candidate:
     settings: Sequence[str] = ()
     changes: Sequence[str] = ()
     sets: Mapping[str, Any] = field(default_factory=dict)
-    #: The goal's figure of the system as configured; None where it is that, or was not replayed so.
+    #: The goal's figure of the system as configured, if it was replayed so.
     as_configured: float | None = None
     command: str = ""
 
@@ -91,7 +87,6 @@ class Candidate:
 
     @property
     def lanes(self) -> int:
-        """Lanes of its hash unit; 0 where it hashes nothing."""
         return int(self.run.setting("engine.hash_lanes") or 0) if self.run.count("page_ops.pages_hashed") else 0
 
     @property
@@ -189,13 +184,9 @@ def _price(candidate: Candidate) -> tuple[float, int, str]:
     return rounded(candidate.price), len(candidate.settings), candidate.system
 
 
-def decide(study: StudyFolder) -> Decision | None:
-    """The decision of a study, from its candidates or runs; None where none of them has the goal's figure."""
-    return decide_among(study.every_candidate, study.candidates)
-
-
-def decide_among(study: StudyFolder, search: Mapping[str, Any]) -> Decision | None:
-    """The decision among runs; `search` says how they were found, and is empty where they are as configured."""
+def decide(study: StudyFolder, search: Mapping[str, Any] | None = None) -> Decision | None:
+    """The decision among the candidates of a study, or runs of a search; None where none has the goal's figure."""
+    study, search = (study.every_candidate, study.candidates) if search is None else (study, search)
     runs = {run.name: run for run in study.runs if not run.is_ideal}
     goal = goal_of(str(search["goal"])) if search else usual_goal(study.baseline.setting("replay.queue_depth"))
     rows: list[dict[str, Any]] = [{"name": run.name, "system": run.label} for run in runs.values()]
@@ -261,17 +252,14 @@ def loss_of(best: SavedRun, other: SavedRun, goal: Goal) -> Loss:
         return Loss(share, why=interval.sentence.removeprefix("no interval: "))
     if interval.ratio_low is None or interval.ratio_high is None:
         return Loss(share, why="one of the figures is 0")
-    why = ""
-    if interval.drift_ns is not None:
-        halves = units.names_plain([units.duration(abs(half)) for half in interval.drift_ns])
-        why = f"the difference changes along the trace, or it is too short: {halves} in its halves"
+    halves = units.names_plain([units.duration(abs(half)) for half in interval.drift_ns or ()])
+    why = f"the difference changes along the trace, or it is too short: {halves} in its halves" if halves else ""
     # A percentile is to half a bucket, and the summary's own is exact.
     return Loss(share, (min(interval.ratio_low - 1.0, share), max(interval.ratio_high - 1.0, share)), why)
 
 
 @lru_cache(maxsize=64)
 def _blocks(run: SavedRun) -> Blocks | None:
-    """The run's response times by block of the trace; None where no file has them."""
     from flashtwin.results.intervals import Blocks
 
     tables = {name: names.table(run.folder, name) for name in ("request_blocks", "request_block_histogram")}

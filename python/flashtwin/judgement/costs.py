@@ -1,7 +1,7 @@
 """What a candidate costs, in relative prices, and how long it lives.
 
 A drive that programs twice as much needs twice the endurance for the same years, so that flash is priced by programs.
-Tables grow with the drive, so that their RAM is priced for all of it. Pure, but for the file of prices.
+Tables grow with the drive, so that their RAM is priced for all of it.
 """
 
 from __future__ import annotations

@@ -44,12 +44,10 @@ class Evidence:
 
     @property
     def runs(self) -> tuple[SavedRun, ...]:
-        """The finished runs: the candidates, where there are some."""
         return self.study.runs if self.study is not None else ()
 
     @property
     def candidates(self) -> Mapping[str, Any]:
-        """How candidates were found; empty where nobody looked."""
         return self.study.candidates if self.study is not None else {}
 
     @cached_property
@@ -62,7 +60,6 @@ class Evidence:
         return self.decision.choice if self.decision is not None and self.decision.is_searched else None
 
     def number(self, key: str) -> float | None:
-        """A figure of the trace; None where there is none."""
         value = (self.row or {}).get(key)
         return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
@@ -79,11 +76,7 @@ class Evidence:
         return Action(f"The choice has it: {first.words}", first.command, first.sets, "", True) if first else Action()
 
     def change(self, name: str, words: str, sets: Mapping[str, Any], *, helps: bool = True) -> Action:
-        """What becomes of a change that a verdict is about: set already, replayed beside the choice, or not replayed.
-
-        `words` and `sets` are for a change that nobody replayed. If the trace does not speak for it either, it is to be
-        left alone.
-        """
+        """What becomes of a change: set already, replayed beside the choice, or (`words`, `sets`) not replayed."""
         if not helps:
             words = f"Leave {', '.join(f'`{key}`' for key in sets)} as it is; this command shows what it does"
         if self.decision is None or self.first is None or self.study is None:

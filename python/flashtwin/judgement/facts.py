@@ -41,7 +41,6 @@ _HAPPENED = ("response.", "pages_programmed", "completed_ns", "erases.total")
 
 
 def happened(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures by which two runs are equal."""
     return {key: value for key, value in sorted(numbers.items()) if key.startswith(_HAPPENED) and value}
 
 
@@ -56,13 +55,12 @@ def share(part: float | None, whole: float | None) -> float | None:
 
 
 def gains(change: float | None) -> bool:
-    """Whether a change of a time, in percent, makes it shorter by enough to be called so."""
+    """Whether a change in percent makes a time shorter by enough to be called so."""
     return change is not None and change < 0 and not units.unchanged(change)
 
 
 def loses(change: float | None) -> bool:
-    """Whether a change of a time, in percent, makes it longer by enough to be called so."""
-    return change is not None and change > 0 and not units.unchanged(change)
+    return gains(None if change is None else -change)
 
 
 def known(figures: Mapping[str, float | None]) -> dict[str, float]:
@@ -102,10 +100,8 @@ def made_up_contents(*runs: SavedRun) -> str | None:
 
 def no_pass_could_run(run: SavedRun) -> bool:
     """Whether the trace ended before the first period did, at whose end copies would have been made."""
-    period, duration = as_number(run.setting("replay.period_s")), run.number("duration_ns")
-    if period is None or duration is None or "copies-at-period-ends" not in run.traits:
-        return False
-    return duration < period * 1e9
+    period_s, duration_ns = as_number(run.setting("replay.period_s")) or 0.0, run.number("duration_ns")
+    return "copies-at-period-ends" in run.traits and duration_ns is not None and duration_ns < period_s * 1e9
 
 
 def reference(study: StudyFolder) -> SavedRun:

@@ -14,22 +14,15 @@ from flashtwin.results.trees import dig, leaves
 #: Kinds of requests, with the words for them.
 KINDS = {"all": "requests", "read": "reads", "write": "writes", "flush": "flushes"}
 #: The requests of the wait ledger that stand nearest to a percentile.
-_SLOWEST = {
-    "p95": SLOWEST_PERCENT, "p99": SLOWEST_PERCENT, "p99_9": SLOWEST_PERMILLE, "p99_99": SLOWEST_PERMILLE,
-    "max": SLOWEST_PERMILLE,
-}  # fmt: skip
+_SLOWEST = dict.fromkeys(("p95", "p99"), SLOWEST_PERCENT) | dict.fromkeys(("p99_9", "p99_99", "max"), SLOWEST_PERMILLE)
 #: The goal of a closed loop: how long the drive takes for the whole trace.
 TIME = Figure("time", "completed_ns", "time for the whole trace")
 _WORDS = {
     "programs": "the number of pages programmed", "erases": "the number of erases", "ram": "the size of tables in RAM",
     "life": "the life used by the trace", "time": "the time for the whole trace",
 }  # fmt: skip
-
-
 #: Keys of the configuration that figures depend on.
-_KEYS = (
-    "config.nand.pages_per_block", "config.nand.pe_cycles", "config.replay.speed", "config.replay.queue_depth",
-)  # fmt: skip
+_KEYS = [f"config.{key}" for key in ("nand.pages_per_block", "nand.pe_cycles", "replay.speed", "replay.queue_depth")]
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,6 @@ class Goal:
 
     @property
     def requests(self) -> str:
-        """The requests of the wait ledger that it is about."""
         return _SLOWEST.get(self.statistic, ALL)
 
     @property
@@ -75,15 +67,12 @@ class Goal:
             return 100.0 * summary.get("pages_programmed", 0) / used if used else None
         if self.figure == TIME and not summary.get("requests.completed"):
             return None
-        missing = None if self.statistic else 0
-        value = summary.get(self.figure.path, missing)
+        value = summary.get(self.figure.path, None if self.statistic else 0)
         return None if value is None or not summary.get(f"response.{self.kind}.count", 1) else float(value)
 
     def cost(self, value: float) -> float:
         """Of costs the smallest is the best, and a ratio of two says by how much."""
-        if not self.figure.more_is_better:
-            return value
-        return 1.0 / value if value else float("inf")
+        return value if not self.figure.more_is_better else 1.0 / value if value else float("inf")
 
     def written(self, value: float | None) -> str:
         if self.name == "life" and value is not None:

@@ -1,7 +1,7 @@
 """Where the time of requests went: the table `wait_ledger` of a run, in words and sums.
 
-Each nanosecond of a request is charged once: to what held the thing that it waited for, or to service. The charges of
-all requests, or of the slowest, therefore sum to their mean response time.
+Each nanosecond of a request is charged once: to what held the thing that it waited for, or to service. So charges sum
+to the mean response time.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,6 @@ REQUESTS = ((ALL, "all"), (SLOWEST_PERCENT, "the slowest 1 %"), (SLOWEST_PERMILL
 
 SERVICE = "service"
 #: The resources waited for, in the order in which they are stacked: as a legend names them, and as a sentence does.
-#: The first ten are waits for a chip (its die, or its plane, where these work on their own).
 WAITS: Mapping[str, tuple[str, str]] = {
     "host_read": ("chip: host reads", "reads of the host at the chip"),
     "host_program": ("chip: host programs", "programs of the host at the chip"),
@@ -43,10 +42,10 @@ WAITS: Mapping[str, tuple[str, str]] = {
 class Ledger:
     """The mean response time of some requests of a run, by charge."""
 
-    #: How many requests, and the least time that any of them took.
     count: float
+    #: The least time that any of them took.
     from_ns: float
-    #: Means in ns, waits by charge.
+    #: Means in ns by charge.
     waits: Mapping[str, float]
     service_ns: float
 
@@ -60,7 +59,6 @@ def label(charge: str) -> str:
 
 
 def words(charge: str) -> str:
-    """A charge as a sentence names it, for example "waiting for the hash unit"."""
     return WAITS[charge][1] if charge in WAITS else charge.replace("_", " ")
 
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-#: Topics of the choice, and of bottlenecks, of which there is one a run.
-CHOICE, BOTTLENECK = "verdict", "bottleneck"
-#: The answer where a number is missing.
-UNKNOWN = "unknown"
+#: Topics of the choice and of bottlenecks, and the answer where a number is missing.
+CHOICE, BOTTLENECK, UNKNOWN = "verdict", "bottleneck", "unknown"
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,6 @@ class Action:
     sets: Mapping[str, Any] = field(default_factory=dict)
     #: The row of the catalogue; empty where it changes nothing.
     change: str = ""
-    #: Whether a replay shows what it brings.
     replayed: bool = False
 
     def __bool__(self) -> bool:
@@ -33,7 +30,6 @@ class Action:
 
     @property
     def text(self) -> str:
-        """As one sentence; empty where there is nothing to do."""
         return f"{self.told}: `{self.command}`." if self else ""
 
 
@@ -48,11 +44,9 @@ class Verdict:
     """
 
     topic: str
-    #: The claim, with the numbers; one sentence or two.
     claim: str
     #: In a word or two: `yes`, `no gain`, `6 partitions`, `hash`.
     answer: str = ""
-    #: The reason of the claim, or what speaks against it.
     reason: str = ""
     #: The values behind the words, by where they come from: `ca-ssd:all.mean`, `info.writes`.
     figures: Mapping[str, float] = field(default_factory=dict)
@@ -67,7 +61,6 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """Claim, reason and action as one paragraph: a finding."""
         return joined(self.claim, self.reason, self.action.text)
 
     @property

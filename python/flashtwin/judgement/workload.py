@@ -1,7 +1,6 @@
 """Verdicts on a workload: its load, partitions, page size, waiting, and mechanisms that look at contents.
 
-A number that is missing is never guessed: the claim then says so, and why. Candidates with and without a mechanism
-decide on it, and the estimate from the trace comes second.
+A missing number is never guessed. Candidates with and without a mechanism decide on it, before the trace's figures.
 
 SWC is G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications", ACM TOS 17(1), 2021;
 CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on read redirection.
@@ -39,10 +38,8 @@ FINGERPRINT_BYTES = 28
 STABLE_PERCENT, UNSTABLE_PERCENT = 50.0, 20.0
 #: The share of a drive that pages take up at OP 7 %, as where the write amplification is reckoned; aged.
 FULL = "--set replay.preload=footprint --fill 93%"
-#: Partitions of a drive at least, if there are any, and at most.
-PARTITIONS = (2, 32)
-#: Periods that a trace is cut into where its own are too long. Ours.
-PERIODS = 12
+#: Ours: partitions of a drive at least and at most; periods that a trace is cut into where its own are too long.
+PARTITIONS, PERIODS = (2, 32), 12
 #: Shares of waiting in a request's time, in percent, from which on a drive is overloaded and below which it is idle.
 OVERLOADED_PERCENT, IDLE_PERCENT = 95.0, 5.0
 
@@ -76,7 +73,6 @@ _FIGURES: dict[str, dict[str, str]] = {
 
 
 def load(of: Evidence) -> Verdict | None:
-    """Whether the drive is overloaded or idle at this speed: then other verdicts mean little."""
     if of.study is None:
         return None
     base = of.study.baseline
@@ -193,7 +189,8 @@ def _estimate(
     """The verdict from the trace alone: the answer, with the figures behind it, or why there is none."""
     if of.row is None:
         return None
-    figures = {**of.figures(*_FIGURES[topic]), **(more or {})}
+    computed = ("saved_percent", "fingerprint_bytes")
+    figures = {**of.figures(*(key for key in _FIGURES[topic] if key not in computed)), **(more or {})}
     told = ", ".join(words.format(figures[key]) for key, words in _FIGURES[topic].items() if key in figures)
     claim = f"{upper(topic)}: {answer}, because {told}."
     if answer == UNKNOWN:
@@ -233,7 +230,6 @@ def _duplicates(run: SavedRun) -> str:
 
 
 def _redirected(run: SavedRun) -> str:
-    """Of a run, the reads that another chip served, and the copies for that."""
     if "replicates" in run.traits and not run.number("replication.copies"):
         why = "the trace ended before its first period did (`--period` sets a shorter one)"
         return f"No copy was made{f': {why}' if facts.no_pass_could_run(run) else ''}."
@@ -275,7 +271,6 @@ def _try_deduplication(of: Evidence) -> Action:
 
 
 def _try_replication(of: Evidence) -> Action:
-    """Made-up contents, shorter periods, or what fewer copies do beside the choice."""
     compared = "ca-ssd,rr-ssd,oracle"
     if _no_contents(of):
         words = "Try Zipf contents (`replay.content`) to see what copies of popular contents could gain"

@@ -177,8 +177,8 @@ def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, 
 Systems = str | Path | System | Sequence[str | Path | System] | Mapping[str, str | Path | System]
 
 
-def warn_of_ignored(systems: Iterable[tuple[str, System]], keys: Iterable[str]) -> None:
-    """Warns of each key that was set and that a system does not look at, with the reason.
+def warn_of_ignored(systems: Iterable[tuple[str, System]], keys: Iterable[str], *, by_all: bool = False) -> None:
+    """Warns of each key that was set and that a system (`by_all`: all of them) does not look at, with the reason.
 
     Of a system that comes several times, with other settings, none of them looks at it. Contents are the trace's, so
     that setting them for systems that ignore contents is no mistake.
@@ -193,7 +193,7 @@ def warn_of_ignored(systems: Iterable[tuple[str, System]], keys: Iterable[str]) 
         for name, cause in causes.items():
             by_cause[cause].append(name)
         parts = [f"by {', '.join(names)}, because {cause}" for cause, names in by_cause.items() if cause]
-        if parts:
+        if parts and not (by_all and None in by_cause):
             frames = enumerate(inspect.stack(0), start=1)
             outside = (at for at, one in frames if not one.frame.f_globals["__name__"].startswith("flashtwin"))
             text = f"{key} is not looked at {'; '.join(parts)}"

@@ -443,8 +443,12 @@ def name_systems(
     sets: Mapping[str, Value],
     *,
     equal_ground: bool = False,
+    by_all: bool = False,
 ) -> dict[str, System]:
-    """The systems by the names under which their results will be kept; on the first one's ground if asked for."""
+    """The systems by the names under which their results will be kept; on the first one's ground if asked for.
+
+    A key that a system does not look at is warned of, with `by_all` one that none of them looks at.
+    """
     if isinstance(systems, str | Path | System):
         # One may be given without a list around it; a string is a sequence of letters, too.
         systems = [systems]
@@ -461,7 +465,8 @@ def name_systems(
         folder.check_run_name(name)
     if equal_ground:
         named = on_one_ground(named)
-    warn_of_ignored([one for one, by in zip(named.items(), given, strict=True) if not isinstance(by, System)], sets)
+    by_name = [one for one, by in zip(named.items(), given, strict=True) if not isinstance(by, System)]
+    warn_of_ignored(by_name, sets, by_all=by_all)
     return named
 
 

@@ -13,7 +13,6 @@ from flashtwin.results.trees import dig, leaves, literal
 
 
 def settings(run: SavedRun) -> list[tuple[str, str]]:
-    """Every key of the resolved configuration with its value, in the order of the file."""
     return [(path, literal(value)) for path, value in leaves(run.config)]
 
 
@@ -27,7 +26,6 @@ def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
 
 
 def _what_it_is(one: ground.Difference | None, key: str) -> str:
-    """The design of a system, with the reason, or the ground, with its effect."""
     if one is None:
         return "a part of the device" if key.startswith("nand.") else "of no matter to those that differ"
     parts = [f"design: {reason}" for reason in dict.fromkeys(one.defines.values())]
@@ -55,23 +53,23 @@ _GATHERED = (
 def gathered(study: StudyFolder) -> list[tuple[str, list[str], str]]:
     """Differences between runs that were made at different times, with one value a run; nothing of one study."""
     sources = {str(one.get("label")): one for one in study.info.get("gathered") or () if isinstance(one, Mapping)}
-    texts = {field: [str(sources.get(run.name, {}).get(field) or units.MISSING) for run in study.runs]
-             for field, *_ in _GATHERED}  # fmt: skip
-    texts["digest"] = [text[:12] for text in texts["digest"]]
     told = {one.key for one in ground.differences(_configs(study))}
-    rows = [(title, texts[field], what) for field, title, what in _GATHERED]
+    rows = [
+        (title, [str(sources.get(run.name, {}).get(key) or units.MISSING)[: 12 if key == "digest" else None]
+                 for run in study.runs], what)
+        for key, title, what in _GATHERED
+    ]  # fmt: skip
     rows += [row for row in differences(study) if row[0] in told]
     return [row for row in rows if len(set(row[1])) > 1] if sources else []
 
 
 def was_made_equal(study: StudyFolder) -> bool:
-    """Whether all systems were given the baseline's ground."""
     return study.info.get("equal_ground") is True
 
 
 #: Faults of fewer requests than this (percent) stand in the footer, not on top.
 MINOR_PERCENT = 0.1
-#: Counters of the reader that count good lines, not faults.
+#: Counters of good lines.
 _NOT_A_FAULT = ("lines", "joined_lines", "partial_writes", "partial_trims")
 
 
@@ -116,7 +114,6 @@ def _quality_of(study: TraceResults) -> list[tuple[str, bool]]:
 
 
 def _quality(quality: Any, requests: float | None) -> Iterator[tuple[str, bool]]:
-    """One sentence for each counter that is not zero and for each warning in words."""
     for path, value in leaves(quality) if isinstance(quality, Mapping) else ():
         label, number = path.replace(".", " ").replace("_", " "), as_number(value)
         if path.rpartition(".")[2] in _NOT_A_FAULT:

@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from flashtwin import units
-from flashtwin.judgement import headlines, judging
+from flashtwin.judgement import judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.goals import goal_of
 from flashtwin.judgement.verdict import CHOICE, Verdict
@@ -94,7 +94,7 @@ def _of_study(study: StudyFolder, of: Evidence, verdicts: Sequence[Verdict]) -> 
     columns, rows = tables.systems(study)
     return {
         "study": study,
-        "ground": headlines.ground(of),
+        "ground": judging.ground(of),
         "grounds": study.grounds,
         "findings": judging.findings(verdicts, 3),
         "columns": columns,
