@@ -144,6 +144,9 @@ def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> Non
     assert "--timeline-to says which part of a timeline is wanted; name its file with --timeline" in refused.err
     line = ("replay", small_trace, "--system", "ca-ssd", "--timeline-from", "0.05s", "--timeline-to", "0.1s")
     done = cli(*line, "--timeline", "one.pftrace", status=0)
+    assert "--from and --to" not in done.err
+    cut = cli("replay", small_trace, "--system", "ca-ssd", "--to", "0.1s", "--timeline", "cut.pftrace", status=0)
+    assert "--from and --to cut the trace itself" in cut.err
     assert "timeline: one.pftrace; open it at https://ui.perfetto.dev" in done.err
     for again in range(2):
         # A run that is there is made again: its timeline is not kept.

@@ -8,6 +8,7 @@ import click
 from flashtwin.cli._bridge import verb
 from flashtwin.cli._options import Device, Json, PerRequest, ReplayOptions, Stream, TracePath
 from flashtwin.cli._replaying import choose, replay_all, show
+from flashtwin.cli._talk import say
 from flashtwin.replays.timelines import Timeline, wanted
 from flashtwin.traces.reading import Reading, Source
 
@@ -66,4 +67,6 @@ def replay(
     drawn, running = timeline.drawn, running.on(device)
     chosen = choose(running, [system])
     source = Source(path, reading)
+    if drawn is not None and (reading.from_s is not None or reading.to_s is not None):
+        say("--from and --to cut the trace itself; --timeline-from and --timeline-to choose a part of the timeline")
     show(replay_all(source, running, chosen, out, stream=stream, per_request=per_request, timeline=drawn), as_json=json)
