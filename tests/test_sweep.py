@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars
 import pyarrow.parquet
@@ -168,8 +169,13 @@ def test_a_sweep_is_what_replays_one_by_one_are(tmp_path: Path, small_trace: Pat
         assert row["config.replay.speed"] == float(point.settings["replay.speed"])
     assert polars.DataFrame(done).equals(polars.read_parquet(names.table(tmp_path / "out", names.SWEEP_ROWS)))
     assert ft.Sweep.read(tmp_path / "out").to_arrow().equals(done.to_arrow())
-    best = done.best("read.p99")
-    assert best["response.read.p99_ns"] == done.to_polars()["response.read.p99_ns"].min()
+    bests, rows = done.bests("read.p99"), done.to_arrow().to_pylist()
+    assert [best["config.replay.speed"] for best in bests] == [1.0, 20.0]
+    for best in bests:
+        alike = [row for row in rows if row["config.replay.speed"] == best["config.replay.speed"]]
+        assert best["response.read.p99_ns"] == min(row["response.read.p99_ns"] for row in alike)
+    with pytest.raises(ft.ArgumentError, match=r"points of 2 conditions \(replay.speed\) do not compete; `bests`"):
+        done.best("read.p99")
     assert "8 points" in repr(done)
     assert "config.replay.speed" in done._repr_html_()
 
@@ -288,6 +294,16 @@ def test_equal_ground_for_each_point(tmp_path: Path, small_trace: Path, no_pages
     )
     alone = ft.compare(ft.open(small_trace), ["conventional", "ds-ftl"], equal_ground=True, speed=2)
     assert done.result(4).summary == alone["ds-ftl"].summary
+    # A key that equals the other device's own: setting the device alone would reset it.
+    own = ft.system("ds-ftl").config["nand"]["pages_per_block"]
+    keys: dict[str, Any] = {"nand.pages_per_block": own, "nand.channels": [2, 4]}
+    swept = ft.sweep(small_trace, tmp_path / "own", ["conventional", "ds-ftl"], settings=keys, equal_ground=True)
+    nand = [swept.result(point.point).summary["config"]["nand"] for point in swept.plan.points]
+    by_channels: dict[int, list[Any]] = {}
+    for one in nand:
+        by_channels.setdefault(one["channels"], []).append({**one, "source": ""})
+    assert [len(alike) for alike in by_channels.values()] == [2, 2]
+    assert all(one == other for one, other in by_channels.values())
 
 
 def test_a_point_is_made_again_by_its_command(cli: Cli, small_trace: Path, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_of_throughput_more_is_better(depths: ft.Sweep) -> None:
     iops = figures.figure("iops")
     assert (iops.path, iops.label, iops.unit, figures.short(iops.path)) == ("throughput.all.iops", "IOPS", "", "iops")
     assert figures.figure("read.mb_per_s").path == "throughput.read.mb_per_s"
-    best = depths.best("iops")
+    best = max(depths.bests("iops"), key=lambda row: row["throughput.all.iops"])
     assert best["throughput.all.iops"] == max(depths.to_arrow()["throughput.all.iops"].to_pylist())
     front = depths.pareto("iops,all.mean").to_pylist()
     assert len(front) > 2, "the fewest under way wait least, the most serve most"

@@ -98,7 +98,7 @@ def test_well_formed_with_unique_ids(built: Path) -> None:
     assert len(checker.ids) == len(set(checker.ids))
     anchors = [load[1:] for load in checker.loads if load.startswith("#")]
     assert set(anchors) <= set(checker.ids)
-    assert {"findings", "systems", "choices", "made"} <= set(checker.ids)
+    assert {"findings", "systems", "made"} <= set(checker.ids)
 
 
 def test_loads_nothing_from_elsewhere(built: Path) -> None:
@@ -185,13 +185,12 @@ def test_drawings_of_one_figure_are_equal_bytes() -> None:
     assert "url(#" in str(first[".svg"])
 
 
-def test_says_findings_choices_and_origin(built: Path, unlike: Path) -> None:
+def test_says_findings_configuration_and_origin(built: Path, unlike: Path) -> None:
     text = re.sub(r"\s+", " ", check(built / "report.html").text.replace("\u00a0", " "))
     for finding in report.findings(unlike):
         assert finding.claim.replace("`", "") in text
     for words in (
-        "programmed: when the page is programmed",
-        "engine.concurrency",
+        "engine.write_completes = programmed",
         "replayed 10 times as fast",
         "footprint",
         tiny.trace().digest,

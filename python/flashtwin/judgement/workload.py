@@ -189,7 +189,8 @@ def _estimate(
     """The verdict from the trace alone: the answer, with the figures behind it, or why there is none."""
     if of.row is None:
         return None
-    figures = {**of.figures(*_FIGURES[topic]), **(more or {})}
+    computed = ("saved_percent", "fingerprint_bytes")
+    figures = {**of.figures(*(key for key in _FIGURES[topic] if key not in computed)), **(more or {})}
     told = ", ".join(words.format(figures[key]) for key, words in _FIGURES[topic].items() if key in figures)
     claim = f"{upper(topic)}: {answer}, because {told}."
     if answer == UNKNOWN:

@@ -242,7 +242,10 @@ class StudyFolder(TraceResults):
         path = self.folder / names.CANDIDATES
         found = read_json(path) if path.is_file() else {}
         if found and not found.keys() >= _CHOICE:
-            raise ReportError(f"{path}: written by another version of flashtwin; delete it, or make the study again")
+            raise ReportError(
+                f"{path}: written by another version of flashtwin; `flashtwin study TRACE --out {self.folder}` makes "
+                "it again, and without the file the runs are shown as configured"
+            )
         return found
 
     @cached_property

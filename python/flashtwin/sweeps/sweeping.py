@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin.arguments import checked
-from flashtwin.errors import ArgumentError, FlashtwinError, OutputError
+from flashtwin.errors import ArgumentError, ConfigError, FlashtwinError, OutputError
 from flashtwin.progress import Notify, Progress
 from flashtwin.replays.filling import BLOCKS, FILL, filled, kind
 from flashtwin.replays.folders import SYSTEMS, without_contents
+from flashtwin.replays.grounds import on_ground_of
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, Systems, warn_of_ignored
 from flashtwin.replays.running import name_systems
-from flashtwin.results import figures, folder, ground, names
+from flashtwin.results import figures, folder, names
 from flashtwin.results.keys import KEYS, matters, whole_key
 from flashtwin.results.over import Over
 from flashtwin.settings import literal, merged, seed_of, seeds_of
@@ -372,8 +373,13 @@ class SweepBench:
             return made
         if next(iter(made)) not in good:
             return dict.fromkeys(made, str(next(iter(made.values()))))
-        more = ground.equal({name: system.config for name, system in good.items()})
-        return made | {name: system.with_sets(more[name]) for name, system in good.items()}
+        stand: dict[str, System] = {}
+        for name, system in good.items():
+            try:
+                stand[name] = on_ground_of(stand, system) if stand else system
+            except ConfigError as error:
+                made[name] = str(error)
+        return made | stand
 
     def _command(self, point: Point, system: System | str) -> str:
         source, base = self.traces[point.trace].source, self.systems[point.system]

@@ -194,11 +194,26 @@ class Sweep(Tabular):
         and the row is that of its first trace; `trial` finds the others.
 
         Raises:
+            ArgumentError: a figure is not known, or the points are of several traces, drives or loads, which nobody
+                chooses among; `bests` has one of each. A search is over the keys that it was given.
+        """
+        wanted, limits, saved = figures.figure(figure), figures.bounds(subject_to), self._saved
+        groups = saved.by_condition(saved.rows)
+        if len(groups) > 1 and not saved.goals:
+            what = ", ".join(saved.conditions) or "trace"
+            raise ArgumentError(f"points of {len(groups)} conditions ({what}) do not compete; `bests` has one of each")
+        found = best_row(saved.rows, wanted, limits, saved.over)
+        return None if found is None else dict(found)
+
+    def bests(self, figure: str, subject_to: str = "") -> list[dict[str, Any]]:
+        """The row with the best figure of each trace, drive and load (speed, queue depth, contents, preload).
+
+        Raises:
             ArgumentError: a figure is not known.
         """
         wanted, limits = figures.figure(figure), figures.bounds(subject_to)
-        found = best_row(self._saved.rows, wanted, limits, self._saved.over)
-        return None if found is None else dict(found)
+        groups = self._saved.by_condition(self._saved.rows).values()
+        return [dict(row) for group in groups if (row := best_row(group, wanted, limits, None)) is not None]
 
     def pareto(self, by: str | None = None) -> pyarrow.Table:
         """The points that no other one beats in all of the figures (`"read.mean,programs"`), as rows.
