@@ -9,7 +9,7 @@ import click
 from flashtwin.errors import ArgumentError
 
 _THOUSANDS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
-_TIMES_S = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_TIMES_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
