@@ -6,8 +6,8 @@ use hashbrown::HashSet;
 
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::operations::Vocabulary;
-use crate::options::time_unit_ns;
 use crate::text::exact;
+use crate::units::time_unit_ns;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +174,7 @@ impl Delimiter {
         match self {
             Delimiter::Blanks => {
                 let start = line.iter().position(|byte| !is_blank(byte))?;
-                let length = line[start..].iter().position(|byte| is_blank(byte));
+                let length = line[start..].iter().position(is_blank);
                 let end = length.map_or(line.len(), |length| start + length);
                 Some((start, end, end + 1))
             }

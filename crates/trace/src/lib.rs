@@ -34,6 +34,7 @@ mod synthetic;
 mod tally;
 mod text;
 mod trace;
+mod units;
 mod volumes;
 
 pub use columns::Columns;
@@ -46,7 +47,7 @@ pub use input::Source;
 pub use layout::Layout;
 pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes};
 pub use operations::{Operation, Vocabulary};
-pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions, Units, time_unit_ns};
+pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions};
 pub use page::{
     ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageQuality, PageScan,
     PageSource, PageTable, PageTrace, Window, Windows, marks,
@@ -64,3 +65,4 @@ pub use synthetic::{
     workload_toml,
 };
 pub use trace::{Trace, TraceBuilder};
+pub use units::{Units, time_unit_ns};
