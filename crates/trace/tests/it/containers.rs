@@ -211,7 +211,7 @@ fn a_file_that_changes_while_it_is_read_is_told() {
         Trace::open(&Source::File(path.clone()), &OpenOptions::default(), &change)
     };
     assert_eq!(change(&|_| ()).unwrap().quality.notes, [""; 0]);
-    let grown = change(&|file| file.write_all(text[..text.find('\n').unwrap() + 1].as_bytes()).unwrap());
+    let grown = change(&|file| file.write_all(&text.as_bytes()[..text.find('\n').unwrap() + 1]).unwrap());
     // The added line is the first again.
     assert_eq!(grown.unwrap_err().cause, ErrorCause::Disorder);
     let grown = change(&|file| file.write_all(b"\n").unwrap()).unwrap();
