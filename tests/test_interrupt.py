@@ -42,7 +42,7 @@ def test_waiting_for_standard_input(tmp_path: Path) -> None:
 @pytest.mark.parametrize("written", [b"", fiu_trace(100).encode()], ids=["nothing", "a-part"])
 @pytest.mark.parametrize(
     "words",
-    ["trace info pipe", "trace convert pipe o.parquet", "replay pipe --system rr-ssd --out o", "study pipe --out o"],
+    ["trace info pipe", "trace convert pipe a.parquet", "replay pipe --system rr-ssd --out a", "study pipe --out a"],
 )
 def test_waiting_for_a_named_pipe(words: str, written: bytes, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"

@@ -174,7 +174,7 @@ impl Delimiter {
         match self {
             Delimiter::Blanks => {
                 let start = line.iter().position(|byte| !is_blank(byte))?;
-                let length = line[start..].iter().position(|byte| is_blank(byte));
+                let length = line[start..].iter().position(is_blank);
                 let end = length.map_or(line.len(), |length| start + length);
                 Some((start, end, end + 1))
             }

@@ -84,7 +84,8 @@ class Reading:
         self, path: str | Path, hashed: int | None, out: Path, progress: Progress | None = None
     ) -> dict[str, Any]:
         """Writes a file for each volume, or `hashed` ones of whole volumes, into a folder; returns the manifest."""
-        return json_object(_core.split(path, self.native, hashed, out, named(progress, "splitting")))
+        with readable(path, self.native) as (file, how):
+            return json_object(_core.split(file, how, hashed, out, named(progress, "splitting")))
 
     def memory_in_whole(self, path: str | Path) -> tuple[int, int | None]:
         """Bytes of memory that it takes whole, as its beginning lets expect, and bytes that can be had, if known.

@@ -94,20 +94,9 @@ fn other_things_are_called_by_name() {
     assert!(open(b"ORC1,5,3\n").unwrap_err().what.contains("no supported format"));
 }
 
-/// An event: time, sector, bytes, action of the kernel, its letters in blkparse, bytes behind it.
-struct Event {
-    time_ns: u64,
-    sector: u64,
-    bytes: u32,
-    action: u64,
-    letters: &'static str,
-    payload: u16,
-}
-
-const DEVICE: u32 = 8 << 20 | 16;
-
-/// Events of all kinds with times that rise; `wide` ones are only in version 8.
-fn events(count: u64, wide: bool) -> Vec<Event> {
+/// An event of the kernel and the line of blkparse, which notify events do not have.
+fn event(number: u32, random: &mut Random, wide: bool, big: bool) -> (Vec<u8>, String) {
+    // Action, its letters, bytes behind the event. The last is in version 8 only.
     let kinds: [(u64, &str, u16); 13] = [
         (0x0002_0007, "D W", 0),
         (0x0001_0007, "D R", 0),
@@ -123,73 +112,43 @@ fn events(count: u64, wide: bool) -> Vec<Event> {
         (0x0200_0007, "D N", 16),
         (0x1_0000_0007, "D ZA", 0),
     ];
-    let mut random = Random::new(3);
-    let kinds = if wide { &kinds[..] } else { &kinds[..12] };
-    (0..count)
-        .map(|number| {
-            let (action, letters, payload) = kinds[random.below(kinds.len() as u64) as usize];
-            let bytes = if letters.ends_with('N') { 0 } else { 512 << random.below(8) };
-            Event {
-                time_ns: 7_000_000_000 + number * 1_500,
-                sector: random.below(1 << 30),
-                bytes,
-                action,
-                letters,
-                payload,
-            }
-        })
-        .collect()
-}
-
-fn raw(event: &Event, sequence: u32, wide: bool, big: bool) -> Vec<u8> {
-    let order = |bytes: &[u8]| -> Vec<u8> {
-        if big { bytes.iter().rev().copied().collect() } else { bytes.to_vec() }
-    };
-    let word = |value: u32| order(&value.to_le_bytes());
-    let long = |value: u64| order(&value.to_le_bytes());
-    let start = [
-        word(0x6561_7400 | if wide { 8 } else { 7 }),
-        word(sequence),
-        long(event.time_ns),
-        long(event.sector),
-    ];
-    let (action, pid) = (event.action, word(700));
-    let middle = if wide { [pid, long(action)] } else { [word(action as u32), pid] };
-    let end = [word(DEVICE), word(1), order(&[0, 0]), order(&event.payload.to_le_bytes())];
-    let padding = vec![0; if wide { 12 } else { 0 }];
-    let all = [start.concat(), word(event.bytes), middle.concat(), end.concat(), padding].concat();
-    [all, vec![0xee; event.payload.into()]].concat()
-}
-
-fn line(event: &Event, sequence: usize) -> String {
-    let (seconds, part) = (event.time_ns / 1_000_000_000, event.time_ns % 1_000_000_000);
-    let extent = match event.bytes {
-        0 => String::new(),
-        bytes => format!("{} + {} ", event.sector, bytes / 512),
-    };
-    format!("  8,16 1 {sequence} {seconds}.{part:09} 700 {} {extent}[x]\n", event.letters)
+    let (action, letters, payload) = kinds[random.below(if wide { 13 } else { 12 }) as usize];
+    let (time_ns, sector) = (7_000_000_000 + u64::from(number) * 1_500, random.below(1 << 30));
+    let bytes = if letters.ends_with('N') { 0 } else { 512u64 << random.below(8) };
+    let [device, version] = [8 << 20 | 16, if wide { 8 } else { 7 }];
+    let start = [(0x6561_7400 | version, 4), (number.into(), 4), (time_ns, 8), (sector, 8), (bytes, 4)];
+    let middle = if wide { [(700, 4), (action, 8)] } else { [(action, 4), (700, 4)] };
+    let end = [(device, 4), (1, 4), (0, 2), (payload.into(), 2)];
+    let mut raw = Vec::new();
+    for (value, size) in start.into_iter().chain(middle).chain(end) {
+        let number = &value.to_le_bytes()[..size];
+        raw.extend(number.iter().copied().take(if big { 0 } else { size }));
+        raw.extend(number.iter().rev().copied().take(if big { size } else { 0 }));
+    }
+    raw.resize(raw.len() + if wide { 12 } else { 0 } + usize::from(payload), 0xee);
+    let (seconds, part) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
+    let extent = if bytes == 0 { String::new() } else { format!("{sector} + {} ", bytes / 512) };
+    let line = format!("  8,16 1 {number} {seconds}.{part:09} 700 {letters} {extent}[x]\n");
+    (raw, if letters.is_empty() { String::new() } else { line })
 }
 
 #[test]
 fn raw_blktrace_is_what_blkparse_prints_of_all_processors() {
     for (wide, big) in [(false, false), (false, true), (true, false), (true, true)] {
-        let events = events(20_000, wide);
-        let printed = events.iter().enumerate().filter(|(_, event)| !event.letters.is_empty());
-        let text: String = printed.map(|(number, event)| line(event, number)).collect();
-        let folder = Folder::new();
-        let mut files = vec![Vec::new(); 3];
-        let mut random = Random::new(11);
-        for (event, number) in events.iter().zip(0..) {
-            files[random.below(3) as usize].extend(raw(event, number, wide, big));
+        let (folder, mut random) = (Folder::new(), Random::new(11));
+        // The last processor has no events.
+        let (mut text, mut all, mut files) = (String::new(), Vec::new(), vec![Vec::new(); 4]);
+        for number in 0..20_000 {
+            let (raw, line) = event(number, &mut random, wide, big);
+            text += &line;
+            all.extend(&raw);
+            files[random.below(3) as usize].extend(raw);
         }
-        files.push(Vec::new());
         for (file, number) in files.iter().zip(0..) {
+            let packed = compress("gz", file).unwrap();
             fs::write(folder.file(&format!("sdb.blktrace.{number}")), file).unwrap();
-            fs::write(folder.file(&format!("sdc.blktrace.{number}.gz")), compress("gz", file).unwrap())
-                .unwrap();
+            fs::write(folder.file(&format!("sdc.blktrace.{number}.gz")), packed).unwrap();
         }
-        let all: Vec<u8> =
-            events.iter().zip(0..).flat_map(|(event, number)| raw(event, number, wide, big)).collect();
         fs::write(folder.file("piped.bin"), all).unwrap();
         for action in [BlkparseAction::Issued, BlkparseAction::Queued, BlkparseAction::Completed] {
             let options = OpenOptions { blkparse_action: action, ..OpenOptions::default() };
@@ -202,10 +161,7 @@ fn raw_blktrace_is_what_blkparse_prints_of_all_processors() {
                 assert_eq!(trace.digest(), expected.digest(), "{name} {wide} {big}");
                 assert_eq!(trace.quality.lines, expected.quality.lines);
                 assert!(trace.quality.notes[0].ends_with(&format!(" merged by time: {files}")));
-                assert_eq!(
-                    (trace.volume_names, trace.format),
-                    (expected.volume_names.clone(), expected.format)
-                );
+                assert_eq!((&trace.volume_names, trace.format), (&expected.volume_names, expected.format));
             }
             assert_eq!(open(Source::File(folder.file("sdb.blktrace.1"))).name, "sdb");
         }
@@ -214,18 +170,18 @@ fn raw_blktrace_is_what_blkparse_prints_of_all_processors() {
 
 #[test]
 fn damaged_raw_blktrace_is_refused_at_its_byte() {
-    let events = events(30, false);
-    let all: Vec<u8> =
-        events.iter().zip(0..).flat_map(|(event, number)| raw(event, number, false, false)).collect();
+    let mut random = Random::new(3);
+    let events: Vec<Vec<u8>> = (0..30).map(|number| event(number, &mut random, false, false).0).collect();
+    let (all, first) = (events.concat(), events[0].len());
     let error = open(&all[..all.len() - 1]).unwrap_err();
     assert!(error.what.contains("is unfinished") && error.cure.contains("truncate -s "), "{error}");
-    let mut other = all.clone();
-    other[0] = 6;
-    assert!(open(&other).unwrap_err().to_string().contains("version 6, not of 7 or 8"));
-    let (first, events) = (raw(&events[0], 0, false, false).len(), all.len());
-    other = all;
-    other[first + 1] = 0xff;
-    assert!(events > first && open(&other).unwrap_err().what.contains(&format!("at byte {first} is none")));
+    for (at, value, message) in
+        [(0, 6, "version 6, not of 7 or 8"), (first + 1, 0xff, &format!("at byte {first} is none"))]
+    {
+        let mut other = all.clone();
+        other[at] = value;
+        assert!(open(&other).unwrap_err().what.contains(message), "{message}");
+    }
 }
 
 /// Changes the file at the first look.
@@ -255,7 +211,7 @@ fn a_file_that_changes_while_it_is_read_is_told() {
         Trace::open(&Source::File(path.clone()), &OpenOptions::default(), &change)
     };
     assert_eq!(change(&|_| ()).unwrap().quality.notes, [""; 0]);
-    let grown = change(&|file| file.write_all(text[..text.find('\n').unwrap() + 1].as_bytes()).unwrap());
+    let grown = change(&|file| file.write_all(&text.as_bytes()[..text.find('\n').unwrap() + 1]).unwrap());
     // The added line is the first again.
     assert_eq!(grown.unwrap_err().cause, ErrorCause::Disorder);
     let grown = change(&|file| file.write_all(b"\n").unwrap()).unwrap();
