@@ -79,7 +79,8 @@ def test_done_again_only_what_changed_is_done(cli: Cli, small_trace: Path, tmp_p
     options = ("--systems", "conventional,rr-ssd", "--period", "0.05s", "--out", "out")
     cli("compare", small_trace, *options, status=0)
     same = cli("compare", small_trace, *options)
-    assert without_time(same.err) == "reusing conventional, rr-ssd from out: same trace, same configuration\nresults: out\n"
+    reused = "reusing conventional, rr-ssd from out: same trace, same configuration\nresults: out\n"
+    assert without_time(same.err) == reused
     other_key = cli("compare", small_trace, *options, "--set", "replication.alpha=0.7")
     assert "reusing" not in other_key.err
     small_trace.write_text(fiu_trace(1999))

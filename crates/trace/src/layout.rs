@@ -6,8 +6,8 @@ use hashbrown::HashSet;
 
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::operations::Vocabulary;
-use crate::options::time_unit_ns;
 use crate::text::exact;
+use crate::units::time_unit_ns;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,6 +35,7 @@ mod synthetic;
 mod tally;
 mod text;
 mod trace;
+mod units;
 mod volumes;
 
 pub use columns::Columns;
@@ -47,7 +48,7 @@ pub use input::Source;
 pub use layout::{Layout, columns_option};
 pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes};
 pub use operations::{Operation, Vocabulary};
-pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions, Units, time_unit_ns};
+pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions};
 pub use page::{
     ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageQuality, PageScan,
     PageSource, PageTable, PageTrace, Window, Windows, marks,
@@ -65,3 +66,4 @@ pub use synthetic::{
     workload_toml,
 };
 pub use trace::{Trace, TraceBuilder};
+pub use units::{Units, time_unit_ns};

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::options::{Format, Units};
+use crate::options::Format;
+use crate::units::Units;
 
 /// How a trace was read, in words and as data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -5,8 +5,8 @@
 //! Block Storage Workloads in Large-Scale Production", IISWC '20.
 
 use super::Row;
-use crate::options::Units;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
+use crate::units::Units;
 
 pub(crate) const ROW: Row =
     Row::text::<Alibaba>("alibaba", &["alibaba-block"], "device_id,R|W,offset_bytes,length_bytes,time_us");

@@ -15,9 +15,10 @@ use hashbrown::HashSet;
 
 use super::Row;
 use crate::operations::Operation;
-use crate::options::{OpenOptions, Units};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row::text::<Blkparse>(
     "blkparse",

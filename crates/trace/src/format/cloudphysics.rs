@@ -9,9 +9,9 @@
 //! "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
 
 use super::Row;
-use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row::text::<CloudPhysics>(
     "cloudphysics",

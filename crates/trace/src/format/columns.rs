@@ -10,12 +10,13 @@ use crate::error::{ErrorCause, TraceError, quoted};
 use crate::flags::{QUEUE_SHIFT, QUEUES};
 use crate::layout::{Delimiter, Layout, PARTS, Part, Place};
 use crate::operations::KNOWN;
-use crate::options::{OpenOptions, Units};
+use crate::options::OpenOptions;
 use crate::request::{CHUNK_BYTES, Op};
 use crate::text::{
     BEYOND_LENGTH, BEYOND_OFFSET, Bad, Collector, Complaint, Field, LENGTH_BYTES_MAX, LineParser,
     OFFSET_BYTES_MAX, Parsed, exact, in_bytes,
 };
+use crate::units::Units;
 
 const TIME: Field = Field { name: "time", expected: "a number, a date or a time of day" };
 const WHOLE_TIME: Field = Field {

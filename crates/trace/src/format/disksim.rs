@@ -8,9 +8,9 @@
 //! Source: J. Bucy et al., "The DiskSim Simulation Environment Version 4.0 Reference Manual", 2008.
 
 use super::Row;
-use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::units::Units;
 
 pub(crate) const ROW_SECTORS: Row = Row {
     yields_to: Some(super::mqsim::ROW.name),

@@ -13,9 +13,9 @@
 //! "DiskIo_TypeGroup1 class" (reads and writes) and "DiskIo_TypeGroup3 class" (flushes).
 
 use super::Row;
-use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row::text::<Etw>(
     "etw",

@@ -14,9 +14,10 @@
 //! Source: fio, HOWTO, "Trace file format", and iolog.c (`read_iolog_get` for waits, `delay_since_ttime` for laps).
 
 use super::Row;
-use crate::options::{OpenOptions, Units};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row::text::<Fio>(
     "fio",

@@ -9,9 +9,10 @@
 
 use super::Row;
 use crate::operations::Operation;
-use crate::options::{OpenOptions, Units};
+use crate::options::OpenOptions;
 use crate::request::CHUNK_BYTES;
 use crate::text::{Bad, Collector, DigestReader, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row::text::<Fiu>(
     "fiu",

@@ -26,9 +26,10 @@ use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Opened};
 use crate::input::{Blocks, Input, Source};
 use crate::layout::Layout;
-use crate::options::{Format, OpenOptions, Units};
+use crate::options::{Format, OpenOptions};
 use crate::progress::Progress;
 use crate::text::{LineParser, Text, Trial, is_blank};
+use crate::units::Units;
 
 use columns::OwnColumns;
 use recognition::{LINES_LOOKED_AT, lines_of, recognise};

@@ -3,9 +3,9 @@
 //! device is a volume. A sixth column, in converted FIU traces, holds digests as `fiu` lines do.
 
 use super::Row;
-use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, DigestReader, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row::text::<MqSim>(
     "mqsim",

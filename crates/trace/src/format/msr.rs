@@ -5,8 +5,8 @@
 //! repository's description of its traces.
 
 use super::Row;
-use crate::options::Units;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
+use crate::units::Units;
 
 pub(crate) const ROW: Row =
     Row::text::<Msr>("msr", &["msr-cambridge"], "filetime,host,disk,Read|Write,offset,size,response");

@@ -4,9 +4,10 @@
 use super::{REGISTRY, Reader, Row, foreign, supported};
 use crate::error::{ErrorCause, TraceError};
 use crate::layout;
-use crate::options::{OpenOptions, Units};
+use crate::options::OpenOptions;
 use crate::quality;
 use crate::text::{Trial, is_blank};
+use crate::units::Units;
 
 pub(super) const LINES_LOOKED_AT: usize = 400;
 /// Lines of which one may be odd: 95 % have to fit.

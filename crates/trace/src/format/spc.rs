@@ -4,8 +4,8 @@
 //! Source: Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1, 2002.
 
 use super::Row;
-use crate::options::Units;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row::text::<Spc>("spc", &["umass"], "asu,lba_512,size_bytes,R|W,time_s");
 

@@ -7,8 +7,8 @@
 
 use super::Row;
 use crate::operations::Operation;
-use crate::options::Units;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
+use crate::units::Units;
 
 pub(crate) const ROW: Row =
     Row::text::<Systor>("systor", &["systor17"], "time_s,response_s,R|W,lun,offset_bytes,size_bytes");

@@ -5,9 +5,9 @@
 //! Cache Allocation Scheme in Cloud Block Storage Systems", ATC '20.
 
 use super::Row;
-use crate::options::Units;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row::text::<Tencent>(
     "tencent",

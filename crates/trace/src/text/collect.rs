@@ -5,9 +5,10 @@ use crate::digest::{Digests, digests_of_zeroes, fold};
 use crate::feed::Parts;
 use crate::flags;
 use crate::operations::{Operation, Vocabulary};
-use crate::options::{OpenOptions, Units};
+use crate::options::OpenOptions;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op, Request};
+use crate::units::Units;
 use crate::volumes::Volumes;
 
 use super::fields::{Bad, Complaint, Field};

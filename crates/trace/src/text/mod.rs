@@ -19,9 +19,10 @@ use crate::feed::{Feed, Parts};
 use crate::input::{self, Blocks};
 use crate::layout;
 use crate::memory;
-use crate::options::{OnBadLine, OpenOptions, Units};
+use crate::options::{OnBadLine, OpenOptions};
 use crate::progress::Progress;
 use crate::quality::BAD_LINES_LISTED;
+use crate::units::Units;
 use crate::volumes::Volumes;
 
 /// Reads the lines of one format. It may keep state of the lines before.

@@ -19,7 +19,7 @@ pub(crate) use streamed::write_streamed;
 pub use write::write_parquet;
 
 use super::{Reader, Row};
-use crate::options::Units;
+use crate::units::Units;
 
 pub(crate) const ROW: Row = Row {
     name: "parquet",
