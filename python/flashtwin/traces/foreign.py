@@ -49,8 +49,12 @@ def _table_kind(path: Path) -> str | None:
         return "parquet" if any(path.glob("part-*.parquet")) else None
     if not path.is_file():
         return None
-    with path.open("rb") as file:
-        begin = file.read(8)
+    try:
+        with path.open("rb") as file:
+            begin = file.read(8)
+    except OSError:
+        # The core says what is wrong with the file.
+        return None
     return next((kind for magic, kind in _MAGIC.items() if begin.startswith(magic)), None)
 
 
