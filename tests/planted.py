@@ -46,6 +46,8 @@ def plant(bugs: list[dict], sources: Path) -> None:
             switched = f"(if crate::planted({number}) {{ {bug['bug']} }} else {{ {bug['was']} }})"
         else:
             switched = f"({bug['bug']} if __import__('os').environ.get('PLANTED') == '{number}' else {bug['was']})"
+            # A bug that is no expression would be caught as an error of syntax, whatever the tests look at.
+            compile(text.replace(bug["was"], switched), bug["file"], "exec")
         path.write_text(text.replace(bug["was"], switched), encoding="utf-8")
     for crate in {bug["file"].split("/")[1] for bug in bugs if bug["file"].startswith("crates/")}:
         with (COPY / "crates" / crate / "src" / "lib.rs").open("a", encoding="utf-8") as lib:
