@@ -95,8 +95,8 @@ class Sweep(Tabular):
     >>> import flashtwin as ft
     >>> trace = ft.open("traces/webvm-small.fiu.zst").sample(0.02)
     >>> swept = ft.sweep(trace, "out/swept", ["conventional", "ca-ssd"], speed=[1, 10], workers=1)
-    >>> swept.best("pages_programmed")["system"]
-    'ca-ssd'
+    >>> [best["system"] for best in swept.bests("pages_programmed")]
+    ['ca-ssd', 'ca-ssd']
     """
 
     def __init__(self, path: Path, plan: Plan, table: pyarrow.Table) -> None:
