@@ -210,9 +210,12 @@ together, or each by itself; equal with --set engine.merge_reads=none
 """
 
 
+READ_AS = "read as: fiu, time ns, offset and length in units of 512 bytes, 1 volume\n"
+
+
 def test_the_command_line_says_what_else_differs(cli: Cli, small_trace: Path) -> None:
     done = cli("compare", small_trace, "--systems", "conventional,static")
-    assert (done.status, done.err) == (0, f"{GROUND}--equal-ground gives all of them that of conventional.\n")
+    assert (done.status, done.err) == (0, f"{GROUND}--equal-ground gives all of them that of conventional.\n{READ_AS}")
     as_json = cli("compare", small_trace, "--systems", "conventional,static", "--json")
     found = json.loads(as_json.out)["static"]["ground"]
     assert [(one["key"], one["set"]) for one in found] == [
@@ -223,7 +226,7 @@ def test_the_command_line_says_what_else_differs(cli: Cli, small_trace: Path) ->
 def test_on_equal_ground_nothing_is_said(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     options = ("--systems", "conventional,static", "--equal-ground", "--out", "out")
     done = cli("compare", small_trace, *options)
-    assert (done.status, done.err) == (0, "results: out\n")
+    assert (done.status, done.err) == (0, f"{READ_AS}results: out\n")
     figures = [line.split()[-2:] for line in done.out.splitlines()[1:]]
     assert all(one == other for one, other in figures), "static is conventional with merging, on another device"
     assert json.loads((tmp_path / "out" / "study.json").read_text())["equal_ground"] is True
