@@ -49,7 +49,7 @@ def test_store_by_count_stands_beside_recency_and_the_best(trace: ft.Trace, by_c
 def page_writes(trace: ft.Trace) -> list[tuple[int, int, bool]]:
     """Page, content and whether it counts: what lies there before (pages read before they are written), then writes."""
     before, writes, seen = [], [], set()
-    table = pa.table(trace).select(["op", "offset_bytes", "length_bytes", "content"])
+    table = pa.table(trace).select(["op", "offset_bytes", "length_bytes", "content_digest"])
     for op, offset, length, contents in zip(*(column.to_pylist() for column in table.columns), strict=True):
         for page, content in zip(range(offset // PAGE, (offset + length) // PAGE), contents, strict=True):
             if op == 1:

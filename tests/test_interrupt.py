@@ -24,7 +24,7 @@ def start(folder: Path, *arguments: str, **how: Any) -> AbstractContextManager[s
 def stop(program: subprocess.Popen[str]) -> tuple[int, str]:
     program.send_signal(signal.SIGINT)
     _, err = program.communicate(timeout=PATIENCE_S)
-    return program.returncode, err
+    return program.returncode, "".join(line for line in err.splitlines(True) if not line.startswith("read as: "))
 
 
 def test_waiting_for_standard_input(tmp_path: Path) -> None:

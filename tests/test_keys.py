@@ -19,18 +19,16 @@ FIELDS = schema.SUMMARY | schema.CHARACTERIZATION
 #: The modules, and what they look up that is no field of results: the purposes of write amplifications, the columns of
 #: a row of many traces that are made from tables, the facts of a paper, the parts of a recipe, what a server tells.
 MODULES: dict[str, set[str]] = {
-    "causes/figures.py": set(),
-    "judgement/contents.py": {"answer", "fingerprint_bytes"},
     "judgement/costs.py": set(),
+    "judgement/evidence.py": {"change", "command", "sets", "steps", "value", "words"},
     "judgement/facts.py": set(),
     "judgement/ledger.py": set(),
     "judgement/choosing.py": {
         "also", "as_configured", "baseline", "candidates", "capacity_bytes", "changes", "command", "goal", "prices",
         "sets", "settings", "worth",
     },
-    "judgement/reasons.py": {"hash", "hash_wait"},
-    "judgement/systems.py": set(),
-    "judgement/workload.py": {"partitions_fr3", "saved_percent", "wa_why_missing"},
+    "judgement/goals.py": set(),
+    "judgement/workload.py": {"answer", "fingerprint_bytes", "partitions_fr3", "saved_percent", "wa_why_missing"},
     "results/rows.py": {"wa_page_bytes", "wa_partitions_1", "wa_why_missing"},
     "characterization/statistics.py": {"unique_read_percent"},
     "cli/serve.py": {"drive", "drive.notes", "failure", "held_back", "late_ns", "store_was_slower", "twin"},
@@ -38,8 +36,9 @@ MODULES: dict[str, set[str]] = {
     "papers/bench.py": set(),
     "papers/swc.py": {"large_enough", "read_full_ns_32768", "read_full_ns_4096", "row", "tables", "traces"},
     "recipes/imitation.py": {
-        "description", "length_bytes", "of_the_day_percent", "offset_bytes", "read_pages", "read_sequential_percent",
-        "targets", "unique_pages_percent", "unique_percent", "write_percent", "written_percent",
+        "content_digest", "description", "length_bytes", "of_the_day_percent", "offset_bytes", "read_pages",
+        "read_sequential_percent", "targets", "unique_pages_percent", "unique_percent", "write_percent",
+        "written_percent",
     },
     "sweeps/across.py": {"f_r<=2", "f_r<=3"},
 }  # fmt: skip

@@ -29,4 +29,4 @@ def test_any_trace_survives_the_way_through_parquet(requests: list[tuple[int, in
         trace.write_parquet(parquet)
         again = ft.open(parquet)
     assert again.digest == trace.digest
-    assert {**again.info, "format": ""} == {**trace.info, "format": ""}
+    assert {**again.info, "format": "", "read_as": {}} == {**trace.info, "format": "", "read_as": {}}

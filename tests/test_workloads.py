@@ -235,11 +235,11 @@ def test_a_fit_imitates_duplicates() -> None:
     trace = ft.open(WEBVM)
     fit = ft.imitate(trace, replay=False)
     # Values that are read before they are written, counted one by one.
-    read: set[int] = set()
-    written: dict[int, bool] = {}
-    rows = trace.to_arrow().select(["op", "content"]).to_pylist()
+    read: set[bytes] = set()
+    written: dict[bytes, bool] = {}
+    rows = trace.to_arrow().select(["op", "content_digest"]).to_pylist()
     for row in rows:
-        for value in row["content"] or ():
+        for value in row["content_digest"] or ():
             if row["op"] == "read" or row["op"] == 0:
                 read.add(value)
             else:

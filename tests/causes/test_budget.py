@@ -209,7 +209,7 @@ def test_ctrl_c_prints_what_is_known(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert cli.run(words(tmp_path / "bus.parquet")) == 130
     out, err = capsys.readouterr()
     assert out.startswith("Interrupted after 4 replays; the answer so far:\n")
-    assert err.splitlines() == ["interrupted; no incomplete file was left"]
+    assert err.splitlines()[-1] == "interrupted; no incomplete file was left"
     assert cli.run(words(tmp_path / "bus.parquet", "--json")) == 130
     (found,) = json.loads(capsys.readouterr().out)
     assert found["interrupted"]

@@ -40,7 +40,10 @@ const PREFIXES: [&[u8]; 5] = [b"req_op_", b"irp_mj_", b"nvme_cmd_", b"bio_", b"s
 const NAMES: [(Operation, &[&[u8]]); 4] = [
     (READ, &[b"read", b"rd"]),
     (WRITE, &[b"write", b"wr", b"write_zeroes", b"write_same", b"write_verify", b"zone_append"]),
-    (TRIM, &[b"trim", b"discard", b"unmap", b"erase", b"secure_erase", b"deallocate", b"dsm", b"delete"]),
+    (
+        TRIM,
+        &[b"t", b"trim", b"discard", b"unmap", b"erase", b"secure_erase", b"deallocate", b"dsm", b"delete"],
+    ),
     (
         FLUSH,
         &[b"flush", b"sync", b"fsync", b"fdatasync", b"datasync", b"flush_buffers", b"synchronize_cache"],

@@ -133,7 +133,8 @@ def _qualified(of: Evidence, one: Verdict) -> Verdict:
     """Says so where a verdict is about systems as configured, or about contents that nobody recorded."""
     source = facts.made_up_contents(*(run for run in of.runs if run.name in one.evidence))
     claim = with_made_up_contents(one.claim, source)
-    if one.evidence and not of.candidates.get("shown") and one.topic != CHOICE:
+    is_said = "as configured" in claim or one.topic == CHOICE
+    if one.evidence and not of.candidates.get("shown") and not is_said:
         claim = f"As configured: {lower(claim)}"
     return replace(one, claim=claim)
 
