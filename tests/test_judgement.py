@@ -83,7 +83,7 @@ def test_made_up_contents_decide_nothing() -> None:
     runs = [run("conventional", 100.0, content="unique"), run("ca-ssd", 500.0, content="unique")]
     found = judged("deduplication", *runs, row={"info.has_content": False})
     assert found.answer == workload.UNKNOWN
-    assert found.sentence.startswith("Replayed here: as configured: with made-up contents (`unique`), ")
+    assert found.sentence.startswith("Replayed here: with made-up contents (`unique`), ")
     assert "carries no content" in found.estimate
 
 
