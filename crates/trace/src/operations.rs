@@ -29,8 +29,8 @@ impl Operation {
     }
 }
 
-const READ: Operation = Operation::plain(Op::Read);
-const WRITE: Operation = Operation::plain(Op::Write);
+pub(crate) const READ: Operation = Operation::plain(Op::Read);
+pub(crate) const WRITE: Operation = Operation::plain(Op::Write);
 const TRIM: Operation = Operation::plain(Op::Trim);
 const FLUSH: Operation = Operation::plain(Op::Flush);
 
@@ -96,6 +96,12 @@ impl Vocabulary {
     pub fn with_numbers(mut self) -> Vocabulary {
         self.own.extend(Op::ALL.map(|op| ((op as u8).to_string().into_bytes(), Operation::plain(op))));
         self
+    }
+
+    /// Whether no word of the user's own is in it.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.own.is_empty()
     }
 
     /// The operation that a word stands for.

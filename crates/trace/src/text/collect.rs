@@ -131,18 +131,28 @@ impl Collector {
         operation: Operation,
         request: impl Fn(Op) -> Parsed,
     ) -> Result<(), Bad> {
-        let Operation { flush_first, op: Some(op), durable } = operation else {
-            self.pass_line();
-            return Ok(());
-        };
-        let parsed = request(op);
+        match operation {
+            Operation { flush_first: false, op: Some(op @ (Op::Read | Op::Write)), durable: false } => {
+                self.push(&request(op))
+            }
+            Operation { op: Some(op), .. } => self.push_seldom(operation, op, &request(op)),
+            Operation { op: None, .. } => {
+                self.pass_line();
+                Ok(())
+            }
+        }
+    }
+
+    #[cold]
+    fn push_seldom(&mut self, operation: Operation, op: Op, parsed: &Parsed) -> Result<(), Bad> {
+        let Operation { flush_first, durable, .. } = operation;
         if flush_first || op == Op::Flush {
             self.push(&Parsed::flush(parsed.time_ns, parsed.time_at, parsed.volume))?;
             if op == Op::Flush || parsed.length_bytes == 0 {
                 return Ok(());
             }
         }
-        self.push(&parsed)?;
+        self.push(parsed)?;
         if durable && parsed.length_bytes > 0 {
             self.flag_last(flags::DURABLE);
         }

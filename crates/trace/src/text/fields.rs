@@ -357,6 +357,24 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
 
     #[inline]
     pub(crate) fn operation(&mut self, name: &'static str, of: &Vocabulary) -> Result<Operation, Bad> {
+        // Nearly all words of most formats.
+        let (length, usual, end) = match *self.line.get(self.at..).unwrap_or_default() {
+            [b'R', b'e', b'a', b'd', end, ..] => (4, operations::READ, end),
+            [b'W', b'r', b'i', b't', b'e', end, ..] => (5, operations::WRITE, end),
+            [b'R', end, ..] => (1, operations::READ, end),
+            [b'W', end, ..] => (1, operations::WRITE, end),
+            _ => return self.any_operation(name, of),
+        };
+        if !of.is_plain() || !Self::ends_field(end) {
+            return self.any_operation(name, of);
+        }
+        self.at += length;
+        self.pass_separator();
+        Ok(usual)
+    }
+
+    #[inline(never)]
+    fn any_operation(&mut self, name: &'static str, of: &Vocabulary) -> Result<Operation, Bad> {
         let (start, field) = (self.at, Field::new(name, operations::KNOWN));
         let word = self.word(field)?;
         of.operation(word).ok_or_else(|| Bad::new(start, Complaint::NoOperation(field)))
