@@ -57,7 +57,7 @@ def test_replays_decide_on_deduplication(mean_ns: float, programs: int, duplicat
     found = judged("deduplication", run("conventional", 100.0), run("ca-ssd", mean_ns, programs), row=row)
     assert found.answer == answer
     assert found.evidence == ("ca-ssd", "conventional")
-    assert "From the trace alone: deduplication: " in found.sentence
+    assert "From the trace alone: deduplication saves " in found.sentence
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import flashtwin as ft
 from flashtwin.causes import explaining
 from flashtwin.causes.inquiry import Inquiry
 from flashtwin.causes.stored import Command
-from flashtwin.judgement import facts, judging
+from flashtwin.judgement import facts, judging, workload
 from flashtwin.judgement.costs import Prices
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.goals import Figures, goal_of
@@ -100,7 +100,12 @@ def test_verdicts_on_a_trace(row: dict[str, Any]) -> None:
     assert [fault for one in verdicts for fault in (*faults(one.claim), *faults(one.sentence), *faults(one.text))] == []
     for one in verdicts:
         assert ("is unknown" in one.claim) == (one.answer == "unknown")
-        assert (("because" in one.claim) and f": {one.answer}, because" in one.claim) or one.answer == "unknown"
+        openings = workload.OPENINGS[one.topic]
+        opening = (openings.get(one.answer) or openings[""]).format(one.answer)
+        # The sentence says what the answer says. Figures are no causes.
+        then = " is unknown, because " if one.answer == "unknown" else (": ", ".")
+        assert one.claim.startswith(opening)
+        assert one.claim.removeprefix(opening).startswith(then)
 
 
 NAMES = ("conventional", "ca-ssd", "rr-ssd", "caftl")

@@ -46,7 +46,8 @@ OVERLOADED_PERCENT, IDLE_PERCENT = 95.0, 5.0
 #: The figures of the trace that each topic is about, in words.
 _FIGURES: dict[str, dict[str, str]] = {
     "partitions": {
-        "partitions_fr3": "{:.0f} keep update frequencies within a factor of 3", "partitions_fr2": "{:.0f} within 2",
+        "partitions_fr3": "update frequencies stay within a factor of 3 with {:.0f}",
+        "partitions_fr2": "of 2 with {:.0f}",
         "wa_partitions_1": "at OP 7 % the write amplification is {:.2f} with one", "wa_fr3": "{:.2f} with these",
         "saved_percent": "{:.0f} % less", "overhead_fr3": "their active blocks take {:.1%} of the spare blocks",
     },
@@ -58,7 +59,7 @@ _FIGURES: dict[str, dict[str, str]] = {
         "info.duplicate_write_percent": "it would save {:.1f} % of the page writes",
         SPACE: "{:.0f} % of the space would stay in use",
         ENTRIES: "an LRU store of {:,.0f} fingerprints finds 90 % of the repeats",
-        "fingerprint_bytes": "it takes {:,.0f} B",
+        "fingerprint_bytes": "which takes {:,.0f} B",
     },
     "replication": {
         "drift.popular_before_percent": "{:.0f} % of a period's reads go to the tenth of contents read most before",
@@ -66,8 +67,29 @@ _FIGURES: dict[str, dict[str, str]] = {
         "drift.first_read_percent": "{:.0f} % are first reads, which no copy can serve",
     },
     "waiting": {
-        "write_gain_of_waiting": "a write's chance of a neighbour rises by {:.0%} with waiting (within 64 pages)",
-        "write_gain_of_distance": "by {:.0%} with distance (within 250 requests)",
+        "write_gain_of_waiting": "the chance of a neighbour rises by {:.2f} with waiting (within 64 pages)",
+        "write_gain_of_distance": "by {:.2f} with a wider window (within 250 requests)",
+    },
+}  # fmt: skip
+#: How the sentence on each answer begins; "" stands for answers that have a number. What is unknown has its verb later.
+OPENINGS: dict[str, dict[str, str]] = {
+    "partitions": {
+        UNKNOWN: "The saving of partitions", "not needed": "Partitions are not needed",
+        "not worth it": "Partitions save little", "too small a device": "Partitions take a larger drive", "": "{} pay",
+    },
+    "page size": {UNKNOWN: "The best page size", "": "Pages of {} cost least"},
+    "deduplication": {
+        UNKNOWN: "The saving of deduplication", "yes": "Deduplication saves much",
+        "some": "Deduplication saves a little", "no": "Deduplication saves hardly anything",
+    },
+    "replication": {
+        UNKNOWN: "The gain of copies", "yes": "Copies of few contents can pay",
+        "some": "Copies of few contents can pay a little",
+        "with many copies": "Copies of many contents can pay, those of a few cannot", "no": "Copies can hardly pay",
+    },
+    "waiting": {
+        UNKNOWN: "The gain of waiting", "yes": "Waiting helps writes more than a wider window",
+        "some": "Waiting helps writes, a wider window helps more", "no": "Waiting does not help writes",
     },
 }  # fmt: skip
 
@@ -192,11 +214,10 @@ def _estimate(
     computed = ("saved_percent", "fingerprint_bytes")
     figures = {**of.figures(*(key for key in _FIGURES[topic] if key not in computed)), **(more or {})}
     told = ", ".join(words.format(figures[key]) for key, words in _FIGURES[topic].items() if key in figures)
-    claim = f"{upper(topic)}: {answer}, because {told}."
+    opening = OPENINGS[topic].get(answer, OPENINGS[topic].get("", "")).format(answer)
+    claim = f"{opening}: {told}." if told else f"{opening}."
     if answer == UNKNOWN:
-        claim = (
-            f"{upper(topic)}: the answer is unknown, because {why.rstrip('.')}.{f' Known is: {told}.' if told else ''}"
-        )
+        claim = joined(f"{opening} is unknown, because {why.rstrip('.')}.", f"{upper(told)}." if told else "")
     return Verdict(topic, joined(claim, caution), answer, figures=figures, action=action)
 
 
