@@ -3,10 +3,13 @@
 import json
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 import flashtwin as ft
 from flashtwin import _core
+from flashtwin.characterization.measuring import measure, options
 from flashtwin.errors import ArgumentError
 from flashtwin.traces.reading import Reading, Source
 
@@ -127,3 +130,27 @@ def test_words_of_operations_are_numbers_of_the_canonical_column() -> None:
     ]  # fmt: skip
     with pytest.raises(ft.TraceError, match="'3', 'on' is no operation"):
         _core.operations(words, numbers=False)
+
+
+def test_units_of_a_table_are_said_and_checked(tmp_path: Path) -> None:
+    """As those of a text: sectors taken for bytes are refused, and what was taken is said, by volume as well."""
+    sectors = {"ts": [at * 100 for at in range(60)], "kind": ["R", "W"] * 30, "lba": [at * 8 for at in range(60)],
+               "count": [8] * 60, "disk": ["a", "b", "b"] * 20}  # fmt: skip
+    parquet.write_table(pyarrow.table(sectors), tmp_path / "own.parquet")
+    columns = {"time": "ts", "op": "kind", "offset": "lba", "length": "count", "volume": "disk"}
+    with pytest.raises(ft.TraceError, match="8 bytes, no multiple of 512; check the columns"):
+        ft.open(tmp_path / "own.parquet", columns=columns)
+    columns |= {"time": "ts:us", "offset": "lba:512", "length": "count:512"}
+    said = "parquet, time us, offset and length in units of 512 bytes, "
+    assert ft.open(tmp_path / "own.parquet", columns=columns).read_as == f"{said}2 volumes"
+    reading = Reading(columns=",".join(f"{part}={column}" for part, column in columns.items()))
+    found = measure(tmp_path / "own.parquet", options({"period_s": 1.0}), reading, stream=True, by_volume=True)
+    assert {one.summary["info"]["read_as"]["text"] for one in found.volumes.values()} == {f"{said}1 volume"}
+
+
+def test_a_format_and_columns_of_ones_own_contradict_each_other(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("1,R,0,512\n")
+    with pytest.raises(
+        ft.TraceError, match="the format msr has columns and a delimiter of its own; leave out --format"
+    ):
+        ft.open(tmp_path / "own.csv", "msr", columns={"time": 1, "op": 2, "offset": 3, "length": 4})

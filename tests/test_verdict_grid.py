@@ -101,7 +101,7 @@ def test_verdicts_on_a_trace(row: dict[str, Any]) -> None:
     for one in verdicts:
         assert ("is unknown" in one.claim) == (one.answer == "unknown")
         openings = workload.OPENINGS[one.topic]
-        opening = (openings.get(one.answer) or openings[""]).format(one.answer)
+        opening = (openings.get(one.answer) or openings[workload.NUMBER]).format(one.answer)
         # The sentence says what the answer says. Figures are no causes.
         then = " is unknown, because " if one.answer == "unknown" else (": ", ".")
         assert one.claim.startswith(opening)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use flashtwin_analysis::{InMemory, Input, Streamed, characterize_volumes};
-use flashtwin_trace::{Format, OpenOptions, RequestsByVolume, Source, TraceError};
+use flashtwin_trace::{Format, OpenOptions, RequestsByVolume, Source, TraceError, Units};
 use pyo3::prelude::*;
 
 use crate::arrow::Table;
@@ -17,6 +17,16 @@ use crate::trace::{Reading, Trace, open_options, watched};
 /// The volumes of a trace by their places: numbers in the trace, or the order of the files that it was split into.
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct VolumeSet(Arc<Held>);
+
+/// Format and units of the trace.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct ReadAs {
+    format: String,
+    time_unit_ns: u64,
+    offset_unit_bytes: u64,
+    length_unit_bytes: u64,
+}
 
 enum Held {
     Memory(Arc<flashtwin_trace::Trace>, RequestsByVolume),
@@ -58,10 +68,16 @@ impl VolumeSet {
         Self(Arc::new(Held::Memory(trace, by_volume)))
     }
 
-    /// Of the files that a trace of this name and format was split into.
+    /// Of the files that a trace of this name was split into; `read_as` is the manifest's.
     #[staticmethod]
-    fn of_files(name: String, format: &str, files: Vec<PathBuf>) -> PyResult<Self> {
-        Ok(Self(Arc::new(Held::Files(name, format.parse().map_err(errors::trace)?, files))))
+    fn of_files(name: String, read_as: ReadAs, files: Vec<PathBuf>) -> PyResult<Self> {
+        let format: Format = read_as.format.parse().map_err(errors::trace)?;
+        let format = format.with_units(Units {
+            time_ns: read_as.time_unit_ns,
+            offset_bytes: read_as.offset_unit_bytes,
+            length_bytes: read_as.length_unit_bytes,
+        });
+        Ok(Self(Arc::new(Held::Files(name, format, files))))
     }
 
     /// The summary of each of these volumes (name, requests, place) as JSON text, and the tables of all of them.

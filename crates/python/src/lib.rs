@@ -41,7 +41,9 @@ mod _core {
         results_schema, system_toml, systems,
     };
     #[pymodule_export]
-    use crate::trace::{Trace, columns_option, operations, recover_recording, requests_by_volume};
+    use crate::trace::{
+        Trace, columns_option, nanoseconds_of, operations, recover_recording, requests_by_volume,
+    };
     #[pymodule_export]
     use crate::workloads::{
         check_recipe, recipe_schema, synthesize, synthesize_parquet, workload_toml, workloads,

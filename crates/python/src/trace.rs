@@ -201,6 +201,12 @@ impl InfoWanted {
     }
 }
 
+/// Nanoseconds of a unit of time, by its name.
+#[pyfunction(name = "time_unit_ns")]
+pub(crate) fn nanoseconds_of(name: &str) -> PyResult<u64> {
+    time_unit_ns(name).map_err(errors::trace)
+}
+
 /// The option `--columns` that would read a table with columns of these names.
 #[pyfunction]
 pub(crate) fn columns_option(names: Vec<String>) -> String {

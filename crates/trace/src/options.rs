@@ -29,6 +29,12 @@ impl Format {
     pub fn units(self) -> Units {
         self.units
     }
+
+    /// The format, read in other units.
+    #[must_use]
+    pub fn with_units(self, units: Units) -> Format {
+        Format { units, ..self }
+    }
 }
 
 impl fmt::Display for Format {

@@ -48,9 +48,9 @@ pub fn split(
         parts.sort_by_key(|part| stream.volume_order()[part.volumes[0] as usize]);
     }
     let parts = parts.into_iter().map(|part| part.finish(&stream)).collect::<Result<Vec<_>, _>>()?;
-    let (name, format, requests) = (stream.name(), stream.format().name(), stream.requests());
     Ok(json!({
-        "name": name, "format": format, "digest": stream.digest(), "requests": requests, "parts": parts,
+        "name": stream.name(), "format": stream.format().name(), "read_as": stream.read_as(), "digest": stream.digest(),
+        "requests": stream.requests(), "parts": parts,
     }))
 }
 

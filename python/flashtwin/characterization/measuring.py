@@ -322,7 +322,7 @@ def _by_volume(
         else:
             split = reading.split(source, None, Path(scratch), progress)
             files = [Path(scratch) / part["file"] for part in split["parts"]]
-            held = _core.VolumeSet.of_files(split["name"], split["format"], files)
+            held = _core.VolumeSet.of_files(split["name"], split["read_as"], files)
             called = [part["name"] for part in split["parts"]]
         volumes = sorted((name, requests[name], place) for place, name in enumerate(called) if requests[name])
 

@@ -71,13 +71,15 @@ _FIGURES: dict[str, dict[str, str]] = {
         "write_gain_of_distance": "by {:.2f} with a wider window (within 250 requests)",
     },
 }  # fmt: skip
-#: How the sentence on each answer begins; "" stands for answers that have a number. What is unknown has its verb later.
+#: Stands for every answer that has a number in it.
+NUMBER = "with a number"
+#: How the sentence on each answer begins. What is unknown has its verb later.
 OPENINGS: dict[str, dict[str, str]] = {
     "partitions": {
         UNKNOWN: "The saving of partitions", "not needed": "Partitions are not needed",
-        "not worth it": "Partitions save little", "too small a device": "Partitions take a larger drive", "": "{} pay",
+        "not worth it": "Partitions save little", "too small a device": "Partitions take a larger drive", NUMBER: "{} pay",
     },
-    "page size": {UNKNOWN: "The best page size", "": "Pages of {} cost least"},
+    "page size": {UNKNOWN: "The best page size", NUMBER: "Pages of {} cost least"},
     "deduplication": {
         UNKNOWN: "The saving of deduplication", "yes": "Deduplication saves much",
         "some": "Deduplication saves a little", "no": "Deduplication saves hardly anything",
@@ -214,7 +216,8 @@ def _estimate(
     computed = ("saved_percent", "fingerprint_bytes")
     figures = {**of.figures(*(key for key in _FIGURES[topic] if key not in computed)), **(more or {})}
     told = ", ".join(words.format(figures[key]) for key, words in _FIGURES[topic].items() if key in figures)
-    opening = OPENINGS[topic].get(answer, OPENINGS[topic].get("", "")).format(answer)
+    openings = OPENINGS[topic]
+    opening = (openings[answer] if answer in openings else openings[NUMBER]).format(answer)
     claim = f"{opening}: {told}." if told else f"{opening}."
     if answer == UNKNOWN:
         claim = joined(f"{opening} is unknown, because {why.rstrip('.')}.", f"{upper(told)}." if told else "")
@@ -240,6 +243,8 @@ def _mechanism(of: Evidence, topic: str, traits: set[str], reason: Callable[[Sav
     if facts.made_up_contents(one.run, other.run):
         answer = UNKNOWN
     told = f"{goal.words} is {decision.beside(one, other)}" if one.late is None else "the drive falls behind the trace"
+    if one.late is None and loss.share and loss.is_open(-1.0):
+        told += "; the interval contains 0, so this trace does not tell them apart"
     figures = {f"{each.run.name}:{goal.name}": decision.value(each) for each in (one, other)}
     runs = (one.run.name, other.run.name)
     return Verdict(topic, f"Under {one.words}, {told}.", answer, reason(one.run), figures, runs)

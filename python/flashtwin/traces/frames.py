@@ -29,7 +29,6 @@ REQUIRED = ("time", "op", "offset", "length")
 #: Columns that a frame or file of a trace has beside the fields of requests.
 BESIDE = VOLUME_NAME, FLAGS, HOLES, NEW_DIGESTS = "volume_name", "flags", "holes", "digest"
 
-NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1, "100ns": 100, "ticks": 100}
 FLUSH = 3
 #: Bytes of the pages that have contents of their own, and most that the canonical form takes of a request.
 CONTENT_BYTES, LENGTH_MAX = 4_096, 2**32 - 1
@@ -53,8 +52,7 @@ class Columns:
         unknown = sorted(set(self.columns or ()) - set(CANONICAL))
         if unknown:
             raise ArgumentError(f"columns: a request has no '{unknown[0]}'; it has {', '.join(CANONICAL)}")
-        if self.time_unit not in NS:
-            raise ArgumentError(f"time_unit is {self.time_unit!r}; expected one of {', '.join(map(repr, NS))}")
+        _core.time_unit_ns(self.time_unit)
         if self.offset_unit < 1 or self.length_unit < 1:
             raise ArgumentError("offset_unit and length_unit are bytes, 1 or more (512 for sectors)")
 
@@ -172,7 +170,7 @@ def canonical(table: Any, place: str, how: Columns, volumes: Volumes, first_row:
         at.refuse_missing(compute.is_null(columns[part]), part)
     # Numbers are those of the canonical column; in another one they mean something else in every tool.
     op, flush_first, durable = _operations(columns["op"], how, place, numbers=places["op"] == "op")
-    made = {"time_ns": at.read(nanoseconds, columns["time"], NS[how.time_unit], "time", "the unit")}
+    made = {"time_ns": at.read(nanoseconds, columns["time"], _core.time_unit_ns(how.time_unit), "time", "the unit")}
     made |= {"volume": volumes.numbered(table, at), "op": op}
     addressed = compute.and_not(compute.is_valid(op), compute.fill_null(compute.equal(op, FLUSH), False))
     for part, unit, most in (("offset", how.offset_unit, 2**63 - 1), ("length", how.length_unit, LENGTH_MAX)):

@@ -167,8 +167,13 @@ pub(crate) fn open(
                 "leave --format out, or use --format parquet",
             ));
         }
+        let mut format = Format::PARQUET;
+        if options.layout.is_some() {
+            check_table(source, options, progress)?;
+            format.units = options.units(Units::BASE);
+        }
         let feed = parquet::open(source, input, options, digests)?;
-        return Ok(Opened { name: trace_name, format: Format::PARQUET, feed });
+        return Ok(Opened { name: trace_name, format, feed });
     }
     let name = input.name.clone();
     let mut blocks = input.into_blocks(options.threaded);
@@ -176,6 +181,16 @@ pub(crate) fn open(
     let lines = lines_of(&block);
     let canonical = Layout::canonical();
     let mut layout = options.layout.as_ref();
+    if let Some(format) = options.format.filter(|format| format.name != COLUMNS.name)
+        && layout.is_some()
+    {
+        return Err(TraceError::new(
+            ErrorCause::Argument,
+            &name,
+            format!("the format {format} has columns and a delimiter of its own"),
+            "leave out --format, or else --columns, --delimiter and --no-header",
+        ));
+    }
     if options.format.is_some_and(|format| format.name == COLUMNS.name)
         || is_canonical(&lines, options.format)
     {
@@ -232,8 +247,22 @@ fn own_columns(
         options.op_words = options.op_words.with_numbers();
     }
     let trial = Trial::of(parser.clone(), lines, &options, units);
-    match recognition::implausible(&trial).filter(|_| !parser.units_are_said) {
-        None => Ok((parser, options)),
+    check_units(name, &trial, parser.units_are_said).map(|()| (parser, options))
+}
+
+/// As [`own_columns`], for canonical Parquet that was made of somebody's table in the units of `options`.
+fn check_table(source: &Source, options: &OpenOptions, progress: &dyn Progress) -> Result<(), TraceError> {
+    let units = [options.time_unit_ns, options.offset_unit_bytes, options.length_unit_bytes];
+    let mut feed = parquet::open(source, Input::open(source)?, options, false)?;
+    let columns = feed.read(LINES_LOOKED_AT, progress)?;
+    let trial = Trial::of_requests(columns, feed.volumes().len() as usize);
+    check_units(&source.label(), &trial, units.iter().all(Option::is_some))
+}
+
+/// Refuses requests that cannot be a disk's, unless all units are said.
+fn check_units(name: &str, trial: &Trial, are_said: bool) -> Result<(), TraceError> {
+    match recognition::implausible(trial).filter(|_| !are_said) {
+        None => Ok(()),
         Some(fault) => {
             let cure = "check the columns, and give --time-unit, --offset-unit and --length-unit: 512 for sectors, 1 \
                         says that they are bytes";

@@ -71,6 +71,9 @@ impl Bad {
         };
         let what = match &self.complaint {
             Complaint::NotA(field) => format!("{} '{quoted}' is not {}", field.name, field.expected),
+            Complaint::Missing(field) if self.at < line.len() => {
+                format!("the {} is empty, {} was expected", field.name, field.expected)
+            }
             Complaint::Missing(field) => {
                 format!("the line ends before its {}, which should be {}", field.name, field.expected)
             }

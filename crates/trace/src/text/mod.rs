@@ -26,6 +26,8 @@ use crate::quality::BAD_LINES_LISTED;
 use crate::units::Units;
 use crate::volumes::Volumes;
 
+const USUAL_VOLUMES_PERCENT: usize = 10;
+
 /// Reads the lines of one format. It may keep state of the lines before.
 pub(crate) trait LineParser: Default + Send + 'static {
     /// The cure if lines were skipped and none was a request.
@@ -51,7 +53,7 @@ pub(crate) trait LineParser: Default + Send + 'static {
     const ANY_LENGTH: bool = false;
 
     /// Most volumes, of 100 requests.
-    const VOLUMES_PERCENT: usize = 10;
+    const VOLUMES_PERCENT: usize = USUAL_VOLUMES_PERCENT;
 
     /// Whether its lines are like no other's, so that a rate of requests says nothing about the format.
     const DISTINCT: bool = false;
@@ -117,6 +119,14 @@ impl Trial {
             volumes_percent: P::VOLUMES_PERCENT,
             distinct: P::DISTINCT,
         }
+    }
+
+    /// Of requests that were read already.
+    pub(crate) fn of_requests(columns: Columns, volumes: usize) -> Trial {
+        let read = columns.time_ns.len();
+        let (has_header, any_length, distinct) = (false, false, false);
+        let volumes_percent = USUAL_VOLUMES_PERCENT;
+        Trial { lines: read, read, has_header, columns, volumes, any_length, volumes_percent, distinct }
     }
 
     pub(crate) fn usual<P: LineParser>(lines: &[&[u8]], options: &OpenOptions) -> Trial {

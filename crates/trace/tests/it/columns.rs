@@ -117,6 +117,7 @@ fn what_own_columns_lack_is_said() {
         ("0,True,0,512\n", &numbered, "t:1:3: op 'True' is not read, write, trim|--op-words 'True=write'"),
         ("0,1,0,512\n", &numbered, "op '1' is not read|--op-words"),
         ("0,R,0,512\n5,R,0\n", &numbered, "t:2:6: the line ends before its length"),
+        ("0,R,,512\n", &numbered, "t:1:5: the offset is empty, a number of bytes was expected"),
         ("0,R,-8,512\n", &numbered, "t:1:5: offset '-8' is negative"),
         ("0,R,0.5,512\n", &numbered, "offset '0.5' is not a number of bytes"),
         ("0,R,0,4294967296\n", &numbered, "length '4294967296' is 4 GiB or more"),
