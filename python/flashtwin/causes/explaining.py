@@ -28,6 +28,7 @@ from flashtwin.results.frames import Tabular, shown, table_of
 from flashtwin.results.keys import traits
 from flashtwin.results.reading import read_json
 from flashtwin.settings import Value, merged
+from flashtwin.traces import sources
 from flashtwin.traces.scan import Replayable, as_replayable
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def explain(
     """
     keys, asked = merged(settings, sets), None if goal is None else goal_of(goal)
     how: dict[str, Any] = {"goal": asked, "effort": effort, "threads": threads, "progress": progress}
-    if isinstance(what, str | Path) and Path(what).is_dir():
+    if isinstance(what, str | Path) and sources.is_results(what):
         if keys or fill is not None:
             raise ConfigError(f"{what}: runs are explained as they were made; keys are for traces")
         return _explain_folder(Path(what), systems, trace, how)

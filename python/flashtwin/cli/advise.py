@@ -1,13 +1,12 @@
 """`flashtwin advise`: which mechanisms pay on a workload, in plain words."""
 
-from pathlib import Path
-
 from flashtwin.characterization.measuring import Characterization, measure
 from flashtwin.cli._bridge import verb
 from flashtwin.cli._characterizing import MeasuringOptions
 from flashtwin.cli._options import Json, TracePath
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
+from flashtwin.traces import sources
 from flashtwin.traces.reading import Reading
 
 
@@ -24,7 +23,7 @@ def advise(path: TracePath, *, reading: Reading, measuring: MeasuringOptions, js
       flashtwin advise mail.fiu.zst
       flashtwin advise mail-workload --json
     """
-    if Path(path).is_dir():
+    if sources.is_results(path):
         found = Characterization.read(path)
         usual = MeasuringOptions()
         if reading != Reading() or measuring.stream or measuring.options != usual.options:

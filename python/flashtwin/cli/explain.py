@@ -13,6 +13,7 @@ from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.cli._types import Text, words
 from flashtwin.replays.presets import System, warn_of_ignored
+from flashtwin.traces import sources
 from flashtwin.traces.reading import Reading, Source
 
 _SYSTEM = "Systems to explain; for a folder, its runs. Example: --system rr-ssd  [default: all runs of a folder]"
@@ -36,7 +37,7 @@ def explain(
 ) -> None:
     """Find the bottleneck of TRACE on a system, the change that removes it, its gain and cost, and the command.
 
-    TRACE is a file, or a folder from `study`, `compare` or `replay`. flashtwin makes one resource at a time ideal,
+    TRACE is a trace, or a folder from `study`, `compare` or `replay`. flashtwin makes one resource at a time ideal,
     replays the trace, then tries practical changes, at least four replays per system. Replays kept in the folder are
     not repeated. docs/report.md explains the output.
 
@@ -49,7 +50,7 @@ def explain(
         trace (FILE): The folder's trace, if you moved it. Example: --trace mail.fiu.zst
         out (DIR): Folder that keeps replays, so that an interrupted command can continue. Example: --out mail-why
     """
-    running, is_folder = running.on(device), Path(path).is_dir()
+    running, is_folder = running.on(device), sources.is_results(path)
     asked: dict[str, Any] = {"goal": goal, "effort": effort, "threads": running.threads}
     try:
         with Bars() as bars:

@@ -1,6 +1,6 @@
 """`flashtwin trace`: traces inspected, converted, cut, split, sampled, made and imitated."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,22 +18,14 @@ from flashtwin.recipes.workloads import workload
 from flashtwin.results.folder import write_text
 from flashtwin.traces import splitting
 from flashtwin.traces.reading import Reading, Source
-from flashtwin.traces.trace import Layout
+from flashtwin.traces.trace import Layout, Trace
 from flashtwin.traces.trace import merge as merge_traces
 
 Shifts = Annotated[tuple[float, ...], Text(_types.shifts)]
 AnyOutput = Annotated[Path, click.Path(path_type=Path, dir_okay=False), Shared(metavar="OUTPUT")]
 
 
-class _Trace(click.Group):
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """A verb about traces; an old name is answered with the new one."""
-        if name == "fit":
-            ctx.fail("`flashtwin trace fit` is called `flashtwin trace imitate` now")
-        return super().get_command(ctx, name)
-
-
-@click.group(cls=_Trace)
+@click.group()
 def trace() -> None:
     """Inspect, convert, cut, split, sample, make and imitate traces.
 
@@ -66,12 +58,12 @@ def convert(path: TracePath, output: Output, *, reading: Reading, force: Force =
     Example:
       flashtwin trace convert mail.fiu.zst mail.parquet
     """
-    _convert(Source(path, reading), output, force=force)
+    _convert(Source(path, reading), output, lambda trace: trace, force=force)
 
 
 @verb("Merge traces into one.", trace)
 def merge(
-    *paths: TracePaths, reading: Reading, out: File, shift_s: Shifts = (), clock: float = 1.0,
+    *paths: TracePaths, reading: Reading, out: File, shift_s: Shifts | None = None, clock: float = 1.0,
     repeat: Annotated[int, click.IntRange(min=1)] = 1, fresh_contents: bool = False, fold: bool = False,
     force: Force = False,
 ) -> None:  # fmt: skip
@@ -96,7 +88,7 @@ def merge(
     with Bars() as bars:
         opened = [Source(path, reading).open(bars.job) for path in paths]
         parts = [one.scale(clock).repeat(repeat, fresh_contents=fresh_contents) for one in opened]
-        merged = merge_traces(parts, shift_s=shift_s, name=out.name.split(".")[0])
+        merged = merge_traces(parts, shift_s=shift_s or (), name=out.name.split(".")[0])
         merged = merged.fold() if fold else merged
         merged.write_parquet(out)
     say(f"{len(merged):,} requests: {out}")
@@ -135,12 +127,12 @@ def cut(path: TracePath, output: Output, *, reading: Reading, force: Force = Fal
     """
     if reading.from_s is None and reading.to_s is None:
         raise FlashtwinError("nothing is to be cut; give --from TIME, --to TIME or both, for example --from 1d")
-    _convert(Source(path, reading), output, force=force)
+    _convert(Source(path, reading), output, lambda trace: trace, force=force)
 
 
 @verb("Split a trace into a file for each volume.", trace)
 def split(path: TracePath, *, reading: Reading, by: str = "volume", out: Folder) -> None:
-    """Split TRACE in one pass into canonical Parquet files and a manifest.json, which `characterize` and `sweep` take.
+    """Split TRACE in one pass into canonical Parquet files and a manifest.json. Every verb takes their folder.
 
     Contents keep their digests, so that equal contents of different parts stay equal. Each part begins at 0; the
     manifest has the time of its first request.
@@ -183,12 +175,7 @@ def sample(
         rate (RATE): Share of pages or contents to keep, above 0 up to 1. Example: --rate 0.1
         by: Unit of sampling: pages of 4 KiB by address, or contents. Example: --by content
     """
-    _check_output(output, force=force)
-    with Bars() as bars:
-        opened = Source(path, reading).open(bars.job, say)
-        sampled = opened.sample(rate, seed=seed, by=by)
-        sampled.write_parquet(output)
-    say(f"{len(sampled):,} of {len(opened):,} requests: {output}")
+    _convert(Source(path, reading), output, lambda trace: trace.sample(rate, seed=seed, by=by), force=force)
 
 
 @verb("Make a trace anonymous, to hand it on.", trace)
@@ -213,12 +200,8 @@ def anonymize(
         key_file (FILE): Secret of any length; with one secret, equal contents of several traces stay equal.
             Example: --key-file my.key [default: a random key that is not kept]
     """
-    _check_output(output, force=force)
-    with Bars() as bars:
-        opened = Source(path, reading).open(bars.job)
-    public = opened.anonymize(None if key_file is None else key_file.read_bytes())
-    public.write_parquet(output)
-    say(f"{len(public):,} requests: {output}")
+    secret = None if key_file is None else key_file.read_bytes()
+    _convert(Source(path, reading), output, lambda trace: trace.anonymize(secret), force=force)
 
 
 @verb("Make a trace from a recipe.", trace)
@@ -298,12 +281,14 @@ def imitate(
         data(side_by_side(found.replays))
 
 
-def _convert(source: Source, output: Path, *, force: bool) -> None:
+def _convert(source: Source, output: Path, change: Callable[[Trace], Trace], *, force: bool) -> None:
     _check_output(output, force=force)
     with Bars() as bars:
         opened = source.open(bars.job, say)
-        opened.write_parquet(output)
-    say(f"{len(opened):,} requests: {output}")
+        made = change(opened)
+        made.write_parquet(output)
+    of_all = f" of {len(opened):,}" if len(made) < len(opened) else ""
+    say(f"{len(made):,}{of_all} requests: {output}")
 
 
 def _check_output(output: Path, *, force: bool) -> None:

@@ -443,7 +443,7 @@ ITEMS = (
 def population(traces: Path | None) -> tuple[PaperWorkload, ...]:
     """The volumes of every trace of the folder (SWC 2.2); without one, the recipes of all other papers."""
     if traces is not None:
-        return tuple(one for name, (path, _) in find([traces]).items() for one in _volumes(name, path))
+        return tuple(one for name, (path, _) in find([traces]).items() for one in _volumes(name, Path(path)))
     others = (rr_ssd.PAPER, ca_ssd.PAPER, ds_ftl.PAPER)
     return tuple(PaperWorkload(one.recipe, one.recipe) for paper in others for one in paper.workloads)
 

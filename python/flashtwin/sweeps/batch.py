@@ -22,7 +22,7 @@ from flashtwin.results import folder, names, rows
 from flashtwin.results.frames import Tabular, table_of
 from flashtwin.settings import Setting, merged
 from flashtwin.sweeps import crew, jobs, plan, store
-from flashtwin.traces import splitting
+from flashtwin.traces import sources
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import OnBadLine
 
@@ -131,7 +131,7 @@ def run(
     with folder.prepared(out, holding=names.COLLECTION) if shard is None else shared(out) as ready:
         found = find(paths)
         traces = ready / names.TRACES
-        planned = [jobs.Job.of(name, str(path), traces / name, how) for name, (path, _) in found.items()]
+        planned = [jobs.Job.of(name, path, traces / name, how) for name, (path, _) in found.items()]
         planned = plan.shared(planned, shard)
         missing = [job for job in planned if not job.is_done]
         if notify and len(missing) < len(planned):
@@ -150,21 +150,22 @@ def run(
         return _finish(ready, good, {name: category for name, (_, category) in found.items()}, failures, how)
 
 
-def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
+def find(paths: Sequence[str | Path]) -> dict[str, tuple[str, str]]:
     """The traces by name, each with its file and its category: the folder it is in, below the one given.
 
-    The folder of a split trace, or its manifest, gives the parts.
+    The folder of a split trace, or its manifest, gives the parts. A URL is a file.
     """
     files: list[tuple[Path, str, Path, str]] = []
     for path in map(Path, paths):
-        if (listed := splitting.parts(path)) is not None:
-            files += [(file, "", Path(file.name), names.file_name(name)) for name, file in listed]
+        if (listed := sources.manifest(path)) is not None:
+            for part, file in zip(listed[0]["parts"], map(Path, listed[1]), strict=True):
+                files.append((file, "", Path(file.name), names.file_name(str(part["name"]))))
         elif path.is_dir():
             for file in _files(path):
                 below = file.relative_to(path)
-                files.append((file, below.parts[0] if len(below.parts) > 1 else "", below, _stem(file)))
-        elif path.is_file():
-            files.append((path, "", path, _stem(path)))
+                files.append((file, below.parts[0] if len(below.parts) > 1 else "", below, sources.name_of(file)))
+        elif path.is_file() or sources.url_of(path):
+            files.append((path, "", path, sources.name_of(path)))
         else:
             raise OutputError(f"{path}: no such file or folder; check the path")
     if not files:
@@ -172,18 +173,14 @@ def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
     # A file that is given twice is one trace.
     files = list({file.resolve(): entry for entry in reversed(files) for file in entry[:1]}.values())[::-1]
     stems = Counter(stem for *_, stem in files)
-    named: dict[str, tuple[Path, str]] = {}
+    named: dict[str, tuple[str, str]] = {}
     for file, category, below, stem in files:
         parts = [part for part in below.parts if part not in (below.anchor, "..")]
         name = stem if stems[stem] == 1 else "-".join(parts)
         while name in named:
             name += "+"
-        named[name] = (file, category)
+        named[name] = (sources.url_of(file) or str(file), category)
     return dict(sorted(named.items()))
-
-
-def _stem(file: Path) -> str:
-    return file.name.split(".")[0] or file.name
 
 
 def _files(path: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from flashtwin.characterization.measuring import Characterization, Options, meas
 from flashtwin.progress import Progress
 from flashtwin.results import folder, names
 from flashtwin.sweeps.crew import Task
+from flashtwin.traces import sources
 from flashtwin.traces.reading import Reading
 
 
@@ -36,11 +37,8 @@ class Job(Task):
     @classmethod
     def of(cls, name: str, path: str, out: Path, how: JobOptions) -> Job:
         """A job whose key holds the file's size and time, so that it need not be read to be known."""
-        file = Path(path)
-        status = file.stat() if path != "-" and file.is_file() else None
-        made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
         parts = how.options.key, asdict(how.reading), how.stream, how.by_volume
-        return cls(name, path, str(out), how, folder.characterization_key(name, *made_from, *parts))
+        return cls(name, path, str(out), how, folder.characterization_key(name, *sources.stamp(path), *parts))
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Job:
@@ -64,7 +62,7 @@ class Job(Task):
 
     def absolute(self) -> Job:
         """The same wherever a process works."""
-        return replace(self, path=str(Path(self.path).resolve()), out=str(Path(self.out).resolve()))
+        return replace(self, path=sources.absolute(self.path), out=str(Path(self.out).resolve()))
 
     @property
     def is_done(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from flashtwin.errors import OutputError, SimError, TraceError
@@ -14,6 +13,7 @@ from flashtwin.replays.running import replay
 from flashtwin.results import folder
 from flashtwin.sweeps.crew import Task
 from flashtwin.sweeps.store import Store
+from flashtwin.traces import sources
 from flashtwin.traces.reading import Source
 from flashtwin.traces.scan import Replayable
 
@@ -87,8 +87,7 @@ class _Traces:
 
     def get(self, source: Source) -> Replayable:
         """A trace, read at most once as long as its file stays the same."""
-        status = Path(source.path).stat()
-        key = (source, status.st_size, status.st_mtime_ns)
+        key = (source, *sources.stamp(source.path))
         with self._guard:
             if key not in self._read:
                 while len(self._read) >= self.LIMIT:

@@ -12,6 +12,7 @@ from flashtwin.progress import Progress
 from flashtwin.results import names
 from flashtwin.sweeps import batch
 from flashtwin.sweeps.store import Store
+from flashtwin.traces import sources
 from flashtwin.traces.reading import Reading, Source
 from flashtwin.traces.scan import Scan
 from flashtwin.traces.trace import Trace
@@ -58,7 +59,7 @@ def known(
     for number, (name, (path, _)) in enumerate(files.items()):
         if progress:
             progress("reading", number, len(files))
-        found.append(_of_file(how.label(name), Source(str(path), how, stream), store))
+        found.append(_of_file(how.label(name), Source(path, how, stream), store))
     called = [one.name for one in found]
     twice = next((name for name in called if called.count(name) > 1), None)
     if twice is not None:
@@ -68,8 +69,7 @@ def known(
 
 def _of_file(name: str, source: Source, store: Store) -> SweepTrace:
     """A file is recognised by its place, size and time; each replay checks that it is the expected one."""
-    status = Path(source.path).stat()
-    parts = [asdict(source.absolute()), status.st_size, status.st_mtime_ns]
+    parts = [asdict(source.absolute()), *sources.stamp(source.path)]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     facts = store.trace(key)
     if facts is None or not facts.keys() >= _FACTS:

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, TraceError
 from flashtwin.results import names
+from flashtwin.traces import sources
 
 if TYPE_CHECKING:
     from flashtwin.traces.frames import Columns
@@ -29,19 +29,24 @@ _OWN: dict[str, Any] = {"columns": None, "time_unit": None, "offset_unit": None,
 
 @contextmanager
 def readable(path: str | Path, reading: Mapping[str, Any]) -> Iterator[tuple[str | Path, Mapping[str, Any]]]:
-    """A file for the core, and how it reads it: the one given, or the canonical Parquet made of its table."""
+    """A file for the core, and how it reads it: the source's own, or the canonical Parquet made of its table."""
+    local = file = sources.local(path)
+    try:
+        file, how = _for_core(local, reading)
+        yield file, how
+    except TraceError as error:
+        raise TraceError(str(error).replace(str(file), str(path)).replace(str(local), str(path))) from None
+
+
+def _for_core(path: str | Path, reading: Mapping[str, Any]) -> tuple[str | Path, Mapping[str, Any]]:
     kind, how = _table_kind(Path(path)), {name: reading[name] for name in _OWN}
     if kind is None or (kind == "parquet" and how == _OWN and _is_canonical(Path(path))):
-        yield path, reading
-        return
+        return path, reading
     files = sorted(Path(path).rglob("*.parquet")) if Path(path).is_dir() else [Path(path)]
     stamps = tuple((str(file.resolve()), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
     made, said = _converted(str(path), kind, stamps, json.dumps(how))
-    try:
-        # These columns are the user's own, so that the core checks what it reads, unless their units are said.
-        yield made, {**reading, **_OWN, **said, "columns": [], "format": None}
-    except TraceError as error:
-        raise TraceError(str(error).replace(str(made), str(path))) from None
+    # These columns are the user's own, so that the core checks what it reads, unless their units are said.
+    return made, {**reading, **_OWN, **said, "columns": [], "format": None}
 
 
 def _table_kind(path: Path) -> str | None:
@@ -83,12 +88,6 @@ def _is_canonical(path: Path) -> bool:
 
 
 @cache
-def _scratch() -> TemporaryDirectory[str]:
-    """Converted files stay as long as the process, because several steps of a verb read them."""
-    return TemporaryDirectory(prefix="flashtwin-")
-
-
-@cache
 def _converted(path: str, kind: str, stamps: tuple[Any, ...], how_json: str) -> tuple[Path, Mapping[str, Any]]:
     """The canonical file, and the units that the user, names or types of columns say."""
     import pyarrow
@@ -96,7 +95,7 @@ def _converted(path: str, kind: str, stamps: tuple[Any, ...], how_json: str) -> 
 
     from flashtwin.traces.frames import BESIDE, CANONICAL, VOLUME_NAME, Volumes, canonical
 
-    made = names.table(Path(mkdtemp(dir=_scratch().name)), names.file_name(Path(path).name.split(".")[0]))
+    made = names.table(sources.scratch_folder(), names.file_name(Path(path).name.split(".")[0]))
     try:
         table = dataset.dataset([file for file, *_ in stamps], format=kind)
         there: list[str] = table.schema.names

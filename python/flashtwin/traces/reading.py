@@ -16,6 +16,7 @@ from flashtwin.errors import ArgumentError
 from flashtwin.progress import Notify, Progress, named
 from flashtwin.results.documents import json_object
 from flashtwin.results.names import part_of
+from flashtwin.traces import sources
 from flashtwin.traces.foreign import readable
 from flashtwin.traces.scan import Replayable, Scan, scan
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, TimeUnit, Trace, native_reading
@@ -165,7 +166,7 @@ class Source:
     @property
     def stem(self) -> str:
         """The trace's name without folder and endings, the volume's, and the span of time."""
-        return self.reading.label("stdin" if self.path == "-" else Path(self.path).name.split(".")[0])
+        return self.reading.label(sources.name_of(self.path))
 
     def open(self, progress: Progress | None = None, notify: Notify | None = None) -> Trace:
         trace = self.reading.open(self.path, progress)
@@ -205,4 +206,4 @@ class Source:
 
     def absolute(self) -> Source:
         """The same wherever a process works."""
-        return replace(self, path=str(Path(self.path).resolve()))
+        return replace(self, path=sources.absolute(self.path))

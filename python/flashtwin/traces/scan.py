@@ -11,12 +11,12 @@ from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress, named
 from flashtwin.results.documents import json_object
 from flashtwin.traces.foreign import readable
-from flashtwin.traces.trace import BlkparseAction, OnBadLine, TimeUnit, Trace, native_reading
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, TimeUnit, Trace, TraceFacts, native_reading, options_of
 from flashtwin.traces.trace import open as open_trace
 
 
 @checked
-class Scan:
+class Scan(TraceFacts):
     """A trace in its file, to be replayed without being held. Made by `scan`.
 
     `replay`, `compare`, `study`, `explain` and `characterize` take it where they take a `Trace`, and find the same, to
@@ -28,6 +28,7 @@ class Scan:
     (229508, True)
     """
 
+    _native: _core.Scan
     EXPECTED = "what `ft.scan` returned"
 
     def __init__(self, native: _core.Scan, source: Mapping[str, Any]) -> None:
@@ -35,10 +36,6 @@ class Scan:
         self._native = native
         #: The file and how it is read, as `open` takes it.
         self.source = source
-
-    def __len__(self) -> int:
-        """Number of requests; reads the file unless something has."""
-        return len(self._native)
 
     def __bool__(self) -> bool:
         """True: a file without requests is no trace."""
@@ -49,36 +46,6 @@ class Scan:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(scan, **self.source), ()
-
-    @property
-    def name(self) -> str:
-        """The name of the trace: the file's name without endings."""
-        return self._native.name
-
-    @property
-    def format(self) -> str:
-        """The format it is read as."""
-        return self._native.format
-
-    @property
-    def read_as(self) -> str:
-        """`Trace.read_as`; without the volumes until something has read the file."""
-        return self._native.read_as
-
-    @property
-    def digest(self) -> str:
-        """`Trace.digest`; reads the file unless something has."""
-        return self._native.digest
-
-    @property
-    def has_content(self) -> bool:
-        """Whether pages carry contents; reads the file unless something has."""
-        return self._native.has_content
-
-    @property
-    def duration_ns(self) -> int:
-        """From the first request to the last one, by the trace's clock; reads the file unless something has."""
-        return self._native.duration_ns
 
     @cached_property
     def info(self) -> dict[str, Any]:
@@ -155,14 +122,9 @@ def scan(
     >>> streamed.summary == ft.replay(trace.open(), "rr-ssd").summary
     True
     """
+    how = options_of(locals())
     if window_requests is not None and window_requests < 1:
         raise ArgumentError(f"window_requests is {window_requests}; give 1 or more")
-    how: dict[str, Any] = {
-        "format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
-        "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s, "columns": columns,
-        "delimiter": delimiter, "header": header, "time_unit": time_unit, "offset_unit": offset_unit,
-        "length_unit": length_unit, "op_words": op_words,
-    }  # fmt: skip
     with readable(path, native_reading(how)) as (file, reading):
         return Scan(_core.Scan.open(file, reading, window_requests or 0), {"path": str(path), **how})
 

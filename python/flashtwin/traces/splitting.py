@@ -8,7 +8,7 @@ from typing import Any
 from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress
-from flashtwin.results import documents, folder, names
+from flashtwin.results import folder, names
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import OnBadLine
 
@@ -25,7 +25,7 @@ def split(
 ) -> list[dict[str, Any]]:
     """Splits a trace's file into canonical Parquet files and `manifest.json`, in one pass and bounded memory.
 
-    `characterize_many` and `sweep` take the folder as a list of traces.
+    `characterize_many` and `sweep` take the folder as a list of traces, all others as the whole trace again.
 
     Args:
         trace: the path of the trace; `-` is standard input.
@@ -58,12 +58,3 @@ def run(
         manifest = reading.split(trace, None if by == "volume" else int(hashed), parts, progress)
         folder.write_json(parts / names.MANIFEST, {"flashtwin": folder.VERSION, "by": by, **manifest})
     return list(manifest["parts"])
-
-
-def parts(path: Path) -> list[tuple[str, Path]] | None:
-    """Name and file of each part in a manifest, or in the folder of one; None where there is none."""
-    file = path if path.name == names.MANIFEST else path / names.MANIFEST
-    manifest = documents.json_or_none(file)
-    if not isinstance(manifest, dict) or not {"flashtwin", "parts"} <= manifest.keys():
-        return None
-    return [(str(part["name"]), file.parent / part["file"]) for part in manifest["parts"]]

@@ -59,6 +59,17 @@ def pairs_of(given: ColumnsOf, example: str) -> list[tuple[str, str]]:
     return [(key.strip(), value) for key, _, value in pairs]
 
 
+#: The options of reading, which `open` and `scan` have in common.
+_OPTIONS = (
+    "format", "on_bad_line", "sort_window_ns", "blkparse_action", "volume", "from_s", "to_s", "columns", "delimiter",
+    "header", "time_unit", "offset_unit", "length_unit", "op_words",
+)  # fmt: skip
+
+
+def options_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: arguments[name] for name in _OPTIONS}
+
+
 def native_reading(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `open` as the core takes them."""
     how = dict(options)
@@ -76,31 +87,14 @@ def native_reading(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-@checked
-class Trace(Rows):
-    """A trace in memory: requests sorted by time, contents where the trace carries them. Made by `open`.
+class TraceFacts:
+    """Facts of a trace in memory or in its file, which is read for them where it says so."""
 
-    It never changes, and any number of replays may share it.
-
-    >>> import flashtwin as ft
-    >>> trace = ft.open("traces/webvm-small.fiu.zst")
-    >>> len(trace), trace.has_content
-    (229508, True)
-    """
-
-    EXPECTED = "what `ft.open` or `Scan.open` returned"
-
-    def __init__(self, native: _core.Trace, source: Mapping[str, Any] | None = None) -> None:
-        """Wraps the core's trace; use `flashtwin.open`."""
-        self._native = native
-        #: The file it was read from and how, as `open` takes it; None for a trace from no file.
-        self.source = source
+    _native: _core.Trace | _core.Scan
 
     def __len__(self) -> int:
+        """Number of requests; reads the file unless something has."""
         return len(self._native)
-
-    def __repr__(self) -> str:
-        return f"<flashtwin.Trace {self.name!r}: {len(self):,} requests, {self.format}>"
 
     @property
     def name(self) -> str:
@@ -114,18 +108,48 @@ class Trace(Rows):
 
     @property
     def read_as(self) -> str:
-        """Format, units, volumes and assumptions, in words."""
+        """Format, units, volumes and assumptions, in words; without the volumes until something has read the file."""
         return self._native.read_as
 
-    @cached_property
+    @property
     def digest(self) -> str:
-        """A digest of all columns; the same for any format or compression the trace was read from."""
+        """A digest of all columns, the same for any format and compression; reads the file unless something has."""
         return self._native.digest
 
     @property
     def has_content(self) -> bool:
-        """Whether pages carry contents, which content-addressed systems need."""
+        """Whether pages carry contents, which content-addressed systems need; reads the file unless something has."""
         return self._native.has_content
+
+    @property
+    def duration_ns(self) -> int:
+        """From the first request to the last one, by the trace's clock; reads the file unless something has."""
+        return self._native.duration_ns
+
+
+@checked
+class Trace(TraceFacts, Rows):
+    """A trace in memory: requests sorted by time, contents where the trace carries them. Made by `open`.
+
+    It never changes, and any number of replays may share it.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst")
+    >>> len(trace), trace.has_content
+    (229508, True)
+    """
+
+    _native: _core.Trace
+    EXPECTED = "what `ft.open` or `Scan.open` returned"
+
+    def __init__(self, native: _core.Trace, source: Mapping[str, Any] | None = None) -> None:
+        """Wraps the core's trace; use `flashtwin.open`."""
+        self._native = native
+        #: The file it was read from and how, as `open` takes it; None for a trace from no file.
+        self.source = source
+
+    def __repr__(self) -> str:
+        return f"<flashtwin.Trace {self.name!r}: {len(self):,} requests, {self.format}>"
 
     @property
     def volumes(self) -> list[str]:
@@ -168,11 +192,6 @@ class Trace(Rows):
         Percentages are of 100; undefined values are None, for example the mean of no requests.
         """
         return json_object(self._native.info_json())
-
-    @property
-    def duration_ns(self) -> int:
-        """From the first request to the last one, by the trace's clock."""
-        return self._native.duration_ns
 
     def tables(self, period_s: float) -> dict[str, Table]:
         """The workload's tables (`periods`, `popularity`, ...), with periods of the given length in seconds."""
@@ -394,12 +413,7 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
     >>> trace.format
     'fiu'
     """
-    how: dict[str, Any] = {
-        "format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
-        "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s, "columns": columns,
-        "delimiter": delimiter, "header": header, "time_unit": time_unit, "offset_unit": offset_unit,
-        "length_unit": length_unit, "op_words": op_words,
-    }  # fmt: skip
+    how = options_of(locals())
     from flashtwin.traces import foreign
 
     with foreign.readable(path, native_reading(how)) as (file, reading):
@@ -440,4 +454,6 @@ def _unpickled(name: str, parquet: bytes) -> Trace:
 
 def requests_by_volume(path: str | Path) -> dict[str, int]:
     """Requests to each volume of the trace in a file, by name; the file is read once, and not held."""
-    return dict(sorted(_core.requests_by_volume(path)))
+    from flashtwin.traces import sources
+
+    return dict(sorted(_core.requests_by_volume(sources.local(path))))

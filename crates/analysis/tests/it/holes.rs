@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::common::{Random, messy_trace, page_ops, random_trace, share};
-use flashtwin_analysis::{Options, Streamed, characterize, space, trace_info};
-use flashtwin_trace::{Op, OpenOptions, Source, Trace, TraceBuilder};
+use crate::common::{Random, page_ops, random_trace, share};
+use flashtwin_analysis::{space, trace_info};
+use flashtwin_trace::{Op, Trace, TraceBuilder};
 
 /// The same requests, on volumes with holes, one content of which is known to be zeroes.
 fn with_holes(trace: &Trace, seed: u64) -> Trace {
@@ -89,26 +89,4 @@ fn holes_are_not_held_and_zeroes_are_counted() {
         of_zeroes += expected.zeroes[1];
     }
     assert!(of_holes > 500 && of_zeroes > 500, "{of_holes} reads of holes, {of_zeroes} writes of zeroes");
-}
-
-#[test]
-fn a_stream_says_the_same_as_the_trace_in_memory() {
-    for seed in 0..20 {
-        let trace = with_holes(&if seed % 2 == 0 { random_trace(seed) } else { messy_trace(seed) }, seed);
-        let path =
-            std::env::temp_dir().join(format!("ft-analysis-holes-{}-{seed}.parquet", std::process::id()));
-        trace.write_parquet(&path).unwrap();
-        let source = Source::File(path.clone());
-        let options = Options::default();
-        let mut streamed = Streamed::open(source.clone(), OpenOptions::default(), &()).unwrap();
-        let found = characterize(&mut streamed, &options, &()).unwrap();
-        let read = Trace::open(&source, &OpenOptions::default(), &()).unwrap();
-        assert_eq!(found.summary["info"], serde_json::to_value(trace_info(&read)).unwrap(), "seed {seed}");
-        let followed = space(&read, 0).0;
-        assert_eq!(
-            found.summary["info"]["duplicate_write_percent"],
-            serde_json::to_value(followed.and_then(|space| space.duplicate_write_percent)).unwrap()
-        );
-        std::fs::remove_file(path).unwrap();
-    }
 }

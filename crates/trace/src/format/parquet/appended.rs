@@ -22,14 +22,13 @@ use crate::requests::Requests;
 #[derive(Default)]
 pub(crate) struct Appended {
     path: PathBuf,
-    has_digests: bool,
     groups: Vec<RowGroupMetaData>,
     end: u64,
 }
 
 impl Appended {
-    pub(crate) fn new(path: PathBuf, has_digests: bool) -> Appended {
-        Appended { path, has_digests, groups: Vec::new(), end: 0 }
+    pub(crate) fn new(path: PathBuf) -> Appended {
+        Appended { path, groups: Vec::new(), end: 0 }
     }
 
     pub(crate) fn append(&mut self, run: &Requests<'_>, digests: &RowDigests) -> Result<(), TraceError> {
@@ -37,8 +36,8 @@ impl Appended {
     }
 
     fn append_group(&mut self, run: &Requests<'_>, digests: &RowDigests) -> ParquetResult<()> {
-        let digests = self.has_digests.then_some(digests);
-        let (bytes, made) = self.encoded(Vec::new(), |writer| write_group(writer, run, digests, true))?;
+        let (bytes, made) =
+            self.encoded(Vec::new(), |writer| write_group(writer, run, Some(digests), true))?;
         let magic = MAGIC.len();
         let start = if self.end == 0 { 0 } else { magic };
         let group = made.row_group(0);
@@ -53,7 +52,7 @@ impl Appended {
     }
 
     fn append_footer(&mut self, mut known: Vec<(&str, String)>) -> ParquetResult<()> {
-        known.push((KEY_HAS_DIGESTS, if self.has_digests { INSIDE } else { "false" }.to_owned()));
+        known.push((KEY_HAS_DIGESTS, INSIDE.to_owned()));
         let (_, empty) = self.encoded(known, |_| Ok(()))?;
         Ok(self.write(&footer(empty.file_metadata(), &self.groups)?)?)
     }
@@ -63,8 +62,7 @@ impl Appended {
         known: Vec<(&str, String)>,
         write: impl FnOnce(&mut SerializedFileWriter<&mut Vec<u8>>) -> ParquetResult<()>,
     ) -> ParquetResult<(Vec<u8>, ParquetMetaData)> {
-        let digest = if self.has_digests { DIGEST_COLUMN } else { "" };
-        let schema = schema(&[CONTENT_COLUMN, digest, FLAGS_COLUMN])?;
+        let schema = schema(&[CONTENT_COLUMN, DIGEST_COLUMN, FLAGS_COLUMN])?;
         encode(&schema, &Arc::new(properties(known).set_offset_index_disabled(true).build()), write)
     }
 
