@@ -1,43 +1,65 @@
-"""A disk that is full at any step costs what was not written, and the same command goes on when there is room."""
+"""A disk that fails at any step costs what was not written, and the same command goes on when it works again."""
 
+import contextlib
 import errno
 import os
+import resource
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from .conftest import Cli
 
-SYSTEMS = ("--systems", "conventional,ca-ssd")
+#: All verbs that write results; OUT is the folder or file.
 VERBS = {
-    "replay": ("--system", "conventional"),
-    "compare": SYSTEMS,
-    "characterize": ("--no-report",),
-    "sweep": (*SYSTEMS, "--speed", "1,2", "--workers", "0"),
-    "study": (*SYSTEMS, "--effort", "0"),
+    "replay": "TRACE --system conventional --per-request --timeline OUT.pftrace --out OUT",
+    "compare": "TRACE --systems conventional,ca-ssd --out OUT",
+    "characterize": "TRACE --by-volume --no-report --out OUT",
+    "characterize --stream": "TRACE --by-volume --no-report --out OUT",
+    "characterize --workers 2": "TRACE traces --no-report --out OUT",
+    "sweep": "TRACE --systems conventional,ca-ssd --speed 1,2 --workers 0 --out OUT",
+    "study": "TRACE --systems conventional,ca-ssd --effort 0 --out OUT",
+    "explain": "TRACE --system conventional --effort 0 --out OUT",
+    "trace convert": "TRACE OUT.parquet",
+    "trace cut": "TRACE OUT.parquet --from 0.01s",
+    "trace sample": "TRACE OUT.parquet --rate 0.9",
+    "trace anonymize": "TRACE OUT.parquet",
+    "trace merge": "TRACE traces/other.fiu --out OUT.parquet",
+    "trace split": "TRACE --by hash:2 --out OUT",
+    "trace synthesize": "rr-ssd/webvm --scale 0.0005 --out OUT.parquet",
+    "trace imitate": "TRACE --no-replay --period 0.05s --out OUT.toml",
+    **{f"trace export --to {layout}": "TRACE OUT.csv" for layout in ("mqsim", "fio", "oraclegeneral", "csv")},
 }
 
 
 class _Disk:
-    """Refuses the n-th file, folder or name that is made below a folder, and all after it."""
+    """Refuses the n-th call of a kind below a folder, and all after it."""
 
     def __init__(self) -> None:
         self.root: str | None = None
+        self.kind = ""
         self.left = 0
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
-        if self.root is None or event not in ("open", "os.mkdir", "os.rename"):
+        if self.root is None or event not in ("open", "os.mkdir", "os.rename", "os.listdir"):
             return
         path = str(arguments[1 if event == "os.rename" else 0])
-        reads = event == "open" and not int(str(arguments[2])) & (os.O_WRONLY | os.O_RDWR)
-        if reads or not path.startswith(self.root):
-            return
+        reads = event == "os.listdir" or (event == "open" and not int(str(arguments[2])) & (os.O_WRONLY | os.O_RDWR))
+        if path.startswith(self.root) and ("reads" if reads else "names") == self.kind:
+            self.fail(path)
+
+    def fail(self, path: object) -> None:
         self.left -= 1
         if self.left < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+            number = errno.ENOSPC if self.kind == "names" else errno.EIO
+            raise OSError(number, os.strerror(number), str(path))
+
+    def sync(self, file: int) -> None:
+        if self.root is not None and self.kind == "syncs":
+            self.fail(Path(f"/proc/self/fd/{file}").readlink())
+        os.fdatasync(file)
 
 
 _DISK = _Disk()
@@ -45,29 +67,46 @@ _DISK = _Disk()
 sys.addaudithook(_DISK)
 
 
-@contextmanager
-def full_after(steps: int, root: Path) -> Iterator[_Disk]:
-    _DISK.root, _DISK.left = str(root), steps
+@contextlib.contextmanager
+def failing(kind: str, after: int, root: Path) -> Iterator[None]:
+    _DISK.root, _DISK.kind, _DISK.left = str(root), kind, after
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if kind == "bytes":
+        # Files of the core, of Python and of workers end here.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (after, hard))
     try:
-        yield _DISK
+        yield
     finally:
         _DISK.root = None
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+KINDS = {
+    "names": (0, 1, 2, 3, 4, 5, 6, 8, 13, 21, 34, 55, 89, 144, 233), "reads": (0, 5, 34, 377),
+    "syncs": (0, 1, 3, 8, 21), "bytes": (2_000, 10_000, 1 << 30),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("verb", VERBS)
-def test_what_a_full_disk_left_is_continued(verb: str, cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    for steps in (0, 1, 2, 3, 4, 5, 6, 8, 13, 21, 34, 55, 89, 144, 233):
-        out = tmp_path / f"out{steps}"
-        words = (verb, small_trace, *VERBS[verb], "--out", out)
-        with full_after(steps, out) as disk:
+def test_what_a_failing_disk_left_is_continued(
+    verb: str, kind: str, cli: Cli, small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", _DISK.sync)
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces/other.fiu").write_bytes(small_trace.read_bytes())
+    for after in KINDS[kind]:
+        out = tmp_path / f"out-{after}"
+        words = [*verb.split(), *VERBS[verb].replace("TRACE", str(small_trace)).replace("OUT", str(out)).split()]
+        with failing(kind, after, out):
             done = cli(*words)
-        if disk.left >= 0:
-            assert done.status == 0, done.err
-            return
-        assert done.status != 0
-        assert "no space left on device" in done.err.lower(), steps
         assert "Traceback" not in done.err
+        if done.status == 0:
+            return
+        said = ("no space left on device", "file too large", "input/output error")
+        assert any(one in done.err.lower() for one in said), done.err
+        assert not [path for path in tmp_path.glob(f"{out.name}.*") if path.suffix != ".pftrace"], after
         cli(*words, status=0)
-        left = [path.name for path in out.rglob("*")]
-        assert not [name for name in left if name.endswith((".partial", ".tmp", ".unfinished"))], steps
+        left = [path.name for path in tmp_path.rglob("*")]
+        assert not [name for name in left if name.endswith((".partial", ".tmp", ".unfinished"))], after
     pytest.fail("there are more steps than were tried")
