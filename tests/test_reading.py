@@ -1,6 +1,7 @@
 """Columns of one's own, units and what was read, on the command line and in Python."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow
@@ -140,9 +141,20 @@ def test_units_of_a_table_are_said_and_checked(tmp_path: Path) -> None:
     columns = {"time": "ts", "op": "kind", "offset": "lba", "length": "count", "volume": "disk"}
     with pytest.raises(ft.TraceError, match="8 bytes, no multiple of 512; check the columns"):
         ft.open(tmp_path / "own.parquet", columns=columns)
+    names = dict(columns)
     columns |= {"time": "ts:us", "offset": "lba:512", "length": "count:512"}
     said = "parquet, time us, offset and length in units of 512 bytes, "
     assert ft.open(tmp_path / "own.parquet", columns=columns).read_as == f"{said}2 volumes"
+    for kept, unit in (({}, None), ({"ts": [datetime(2026, 1, 1, second=at) for at in range(60)]}, "as dates")):
+        frame = {**sectors, **kept}
+        with pytest.raises(ft.TraceError, match=r"^frame: .* 8 bytes, no multiple of 512; check the columns"):
+            ft.Trace.from_frame(frame, columns=names)
+        made = ft.Trace.from_frame(frame, columns=names, time_unit="us", offset_unit=512, length_unit=512)
+        assert made.read_as == f"{said}2 volumes".replace("us", unit or "us")
+    dates = "".join(f"2026-01-01T00:00:{at}.5,R,{at * 4096},4096\n" for at in range(10, 60))
+    (tmp_path / "dates.csv").write_text(dates)
+    by_number = {"time": 1, "op": 2, "offset": 3, "length": 4}
+    assert ft.open(tmp_path / "dates.csv", columns=by_number).read_as.startswith("columns, time as dates, ")
     reading = Reading(columns=",".join(f"{part}={column}" for part, column in columns.items()))
     found = measure(tmp_path / "own.parquet", options({"period_s": 1.0}), reading, stream=True, by_volume=True)
     assert {one.summary["info"]["read_as"]["text"] for one in found.volumes.values()} == {f"{said}1 volume"}

@@ -329,6 +329,13 @@ def test_table_of_another_tool_is_read(name: str, tmp_path: Path, monkeypatch: p
     assert f"--columns '{HOW['columns'].replace('6', 'md5')}'" in str(error.value)
 
 
+def test_duckdb_takes_and_gives_traces(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    trace = drawn(3, tmp_path / "t.parquet").to_arrow()
+    relation = duckdb.sql("SELECT * FROM trace ORDER BY time_ns")
+    assert of(ft.Trace.from_frame(relation), *KINDS) == of(ft.Trace.from_frame(trace), *KINDS)
+
+
 def test_frame_that_polars_saved_is_the_trace(tmp_path: Path) -> None:
     trace = drawn(3, tmp_path / "t.parquet")
     trace.to_polars().write_parquet(tmp_path / "frame.parquet")

@@ -288,7 +288,11 @@ fn core_options(reading: Reading, on_bad_line: OnBadLine) -> Result<OpenOptions,
         sort_window_ns: reading.sort_window_ns,
         blkparse_action: reading.blkparse_action.parse()?,
         layout: columns.transpose()?,
-        time_unit_ns: reading.time_unit.as_deref().map(time_unit_ns).transpose()?,
+        time_unit_ns: match reading.time_unit.as_deref() {
+            // Of a table that Python has converted.
+            Some("dates") => Some(0),
+            other => other.map(time_unit_ns).transpose()?,
+        },
         offset_unit_bytes: reading.offset_unit,
         length_unit_bytes: reading.length_unit,
         op_words: Vocabulary::default().with(words)?,

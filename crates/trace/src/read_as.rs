@@ -13,7 +13,7 @@ pub struct ReadAs {
     pub text: String,
     /// The format.
     pub format: String,
-    /// Nanoseconds of a unit of the times.
+    /// Nanoseconds of a unit of the times; 0 if they are dates or times of day.
     pub time_unit_ns: u64,
     /// Bytes of a unit of the offsets.
     pub offset_unit_bytes: u64,
@@ -28,6 +28,7 @@ impl ReadAs {
     pub fn new(format: Format, volumes: Option<usize>, notes: &[String]) -> ReadAs {
         let Units { time_ns, offset_bytes, length_bytes } = format.units();
         let time = match time_ns {
+            0 => "as dates".to_owned(),
             1_000_000_000 => "s".to_owned(),
             1_000_000 => "ms".to_owned(),
             1_000 => "us".to_owned(),

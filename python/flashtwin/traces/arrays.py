@@ -65,6 +65,13 @@ def integers(array: Any, unit: int) -> Any:
     return compute.round(scaled).cast(pyarrow.int64())
 
 
+def is_clock(column: Any) -> bool:
+    """Whether its values are dates, durations or times of day, which bring their own unit."""
+    kind, first = column.type, next((one.as_py() for one in column if one.is_valid), None)
+    is_date = types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind) or types.is_time(kind)
+    return bool(is_date or (isinstance(first, str) and "-" in first[1:]))
+
+
 def nanoseconds(array: Any, unit_ns: int) -> Any:
     """Times; dates, durations and times of day bring their own unit."""
     kind = array.type
@@ -74,7 +81,7 @@ def nanoseconds(array: Any, unit_ns: int) -> Any:
         array = array.cast(pyarrow.duration("ns"))
     elif types.is_time(kind):
         array = array.cast(pyarrow.time64("ns"))
-    elif types.is_string(kind) and "-" in next((one.as_py() for one in array if one.is_valid), "")[1:]:
+    elif types.is_string(kind) and is_clock(array):
         array = array.cast(pyarrow.timestamp("ns"))
     else:
         return integers(array, unit_ns)

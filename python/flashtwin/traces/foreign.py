@@ -45,8 +45,7 @@ def _for_core(path: str | Path, reading: Mapping[str, Any]) -> tuple[str | Path,
     files = sorted(Path(path).rglob("*.parquet")) if Path(path).is_dir() else [Path(path)]
     stamps = tuple((str(file.resolve()), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
     made, said = _converted(str(path), kind, stamps, json.dumps(how))
-    # These columns are the user's own, so that the core checks what it reads, unless their units are said.
-    return made, {**reading, **_OWN, **said, "columns": [], "format": None}
+    return made, {**reading, **_OWN, **said}
 
 
 def _table_kind(path: Path) -> str | None:
@@ -89,25 +88,23 @@ def _is_canonical(path: Path) -> bool:
 
 @cache
 def _converted(path: str, kind: str, stamps: tuple[Any, ...], how_json: str) -> tuple[Path, Mapping[str, Any]]:
-    """The canonical file, and the units that the user, names or types of columns say."""
+    """The canonical file, and how it is read."""
     import pyarrow
     from pyarrow import dataset, parquet
 
-    from flashtwin.traces.frames import BESIDE, CANONICAL, VOLUME_NAME, Volumes, canonical
+    from flashtwin.traces.frames import BESIDE, VOLUME_NAME, Volumes, canonical
 
     made = names.table(sources.scratch_folder(), names.file_name(Path(path).name.split(".")[0]))
     try:
         table = dataset.dataset([file for file, *_ in stamps], format=kind)
         there: list[str] = table.schema.names
-        how, units = _columns(json.loads(how_json), there)
+        how = _columns(json.loads(how_json), there)
         if not how.columns and not set(there) >= _CANONICAL - {"volume"}:
             types = ", ".join(f"{field.name} ({field.type})" for field in table.schema)
             proposed = f"say which holds what with {_core.columns_option(there)} (in Python, columns=)"
             raise TraceError(f"{path}: the columns of this table are not the canonical ones: {types}; {proposed}")
         places = how.places(there, path)
-        for part, unit in (("time", "ns"), ("offset", 1), ("length", 1)):
-            if places[part] in CANONICAL[part] or _is_clock(table.schema.field(places[part]).type):
-                units[f"{part}_unit"] = units[f"{part}_unit"] or unit
+        reading = how.read_as(places, table.head(1))
         keys = [name for name in (places.get("volume"), VOLUME_NAME) if name in there]
         volumes = Volumes.of(_batches(table, keys) if keys else [], places, path)
         kept = [name for name in there if name in {*places.values(), *BESIDE}]
@@ -123,14 +120,7 @@ def _converted(path: str, kind: str, stamps: tuple[Any, ...], how_json: str) -> 
         writer.close()
     except (OSError, json.JSONDecodeError, pyarrow.ArrowException) as error:
         raise TraceError(f"{path}: cannot be read as a table ({error})") from None
-    return made, units
-
-
-def _is_clock(kind: Any) -> bool:
-    """Dates and times bring their own unit."""
-    from pyarrow import types
-
-    return bool(types.is_timestamp(kind) or types.is_duration(kind))
+    return made, reading
 
 
 def _batches(table: Any, columns: list[str]) -> Iterator[Any]:
@@ -142,7 +132,7 @@ def _batches(table: Any, columns: list[str]) -> Iterator[Any]:
             yield pyarrow.Table.from_batches([batch])
 
 
-def _columns(how: Mapping[str, Any], there: list[str]) -> tuple[Columns, dict[str, Any]]:
+def _columns(how: Mapping[str, Any], there: list[str]) -> Columns:
     """Columns by name or by number from 1, and the units that are said, also behind a colon, such as `lba:512`."""
     from flashtwin.traces.frames import Columns
 
@@ -157,6 +147,4 @@ def _columns(how: Mapping[str, Any], there: list[str]) -> tuple[Columns, dict[st
         units |= {part: unit if part == "time" else int(unit)} if unit else {}
         is_number = name not in there and name.isdecimal() and 1 <= int(name) <= len(there)
         chosen[part] = there[int(name) - 1] if is_number else name
-    words = dict(how["op_words"])
-    columns = Columns(chosen, units["time"] or "ns", units["offset"] or 1, units["length"] or 1, words)
-    return columns, {f"{part}_unit": unit for part, unit in units.items()}
+    return Columns(chosen, units["time"], units["offset"], units["length"], dict(how["op_words"]))

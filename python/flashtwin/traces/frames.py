@@ -16,9 +16,8 @@ from pyarrow import compute, parquet, types
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, TraceError
 from flashtwin.results import names
-from flashtwin.traces.arrays import bytes_of, integers, lists, nanoseconds, one_array, text
-from flashtwin.traces.trace import TimeUnit, Trace
-from flashtwin.traces.trace import open as open_trace
+from flashtwin.traces.arrays import bytes_of, integers, is_clock, lists, nanoseconds, one_array, text
+from flashtwin.traces.trace import DEFAULTS, TimeUnit, Trace, native_reading
 
 #: The fields of a request, with the canonical columns of each (docs/trace-formats.md).
 CANONICAL: Mapping[str, tuple[str, ...]] = {
@@ -41,9 +40,9 @@ class Columns:
     """The columns of the fields, their units, and words of operations."""
 
     columns: Mapping[str, str] | None = None
-    time_unit: TimeUnit = "ns"
-    offset_unit: int = 1
-    length_unit: int = 1
+    time_unit: TimeUnit | None = None
+    offset_unit: int | None = None
+    length_unit: int | None = None
     op_words: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -52,8 +51,8 @@ class Columns:
         unknown = sorted(set(self.columns or ()) - set(CANONICAL))
         if unknown:
             raise ArgumentError(f"columns: a request has no '{unknown[0]}'; it has {', '.join(CANONICAL)}")
-        _core.time_unit_ns(self.time_unit)
-        if self.offset_unit < 1 or self.length_unit < 1:
+        _core.time_unit_ns(self.time_unit or "ns")
+        if any(unit is not None and unit < 1 for unit in (self.offset_unit, self.length_unit)):
             raise ArgumentError("offset_unit and length_unit are bytes, 1 or more (512 for sectors)")
 
     def places(self, there: Iterable[str], place: str) -> dict[str, str]:
@@ -74,6 +73,17 @@ class Columns:
                 )
         return places
 
+    def read_as(self, places: Mapping[str, str], table: Any) -> dict[str, Any]:
+        """How the core reads the canonical file: it checks whether requests could be a disk's, unless units are said.
+
+        The user says them, the name of a column, or its type.
+        """
+        units: dict[str, Any] = {}
+        for part, unit in (("time", "ns"), ("offset", 1), ("length", 1)):
+            said = getattr(self, f"{part}_unit") or (unit if places[part] in CANONICAL[part] else None)
+            units[f"{part}_unit"] = "dates" if part == "time" and is_clock(table[places[part]]) else said
+        return {**units, "columns": [], "format": None}
+
 
 def from_frame(frame: Any, name: str, how: Columns) -> Trace:
     try:
@@ -83,7 +93,8 @@ def from_frame(frame: Any, name: str, how: Columns) -> Trace:
             f"a frame is expected (Polars, pandas, PyArrow, a mapping of columns), not {type(frame).__name__}: {error}"
         ) from None
     try:
-        volumes = Volumes.of([table], how.places(table.column_names, name), name)
+        places = how.places(table.column_names, name)
+        reading, volumes = how.read_as(places, table), Volumes.of([table], places, name)
         requests = canonical(table, name, how, volumes)
     except (json.JSONDecodeError, pyarrow.ArrowException) as error:
         raise TraceError(f"{name}: a column has values that no request has ({error})") from None
@@ -94,7 +105,7 @@ def from_frame(frame: Any, name: str, how: Columns) -> Trace:
         parquet.write_table(requests.replace_schema_metadata(volumes.metadata), path)
         try:
             # Its file is gone in a moment: nobody can read it again.
-            return Trace(open_trace(path)._native)
+            return Trace(_core.Trace.open(path, {**native_reading(DEFAULTS), **reading}))
         except TraceError as error:
             if f"column {NEW_DIGESTS}:" in str(error):
                 cure = "put frames of `ft.open(...).to_arrow()` together, whose contents are digests"
@@ -170,10 +181,12 @@ def canonical(table: Any, place: str, how: Columns, volumes: Volumes, first_row:
         at.refuse_missing(compute.is_null(columns[part]), part)
     # Numbers are those of the canonical column; in another one they mean something else in every tool.
     op, flush_first, durable = _operations(columns["op"], how, place, numbers=places["op"] == "op")
-    made = {"time_ns": at.read(nanoseconds, columns["time"], _core.time_unit_ns(how.time_unit), "time", "the unit")}
+    made = {
+        "time_ns": at.read(nanoseconds, columns["time"], _core.time_unit_ns(how.time_unit or "ns"), "time", "the unit")
+    }
     made |= {"volume": volumes.numbered(table, at), "op": op}
     addressed = compute.and_not(compute.is_valid(op), compute.fill_null(compute.equal(op, FLUSH), False))
-    for part, unit, most in (("offset", how.offset_unit, 2**63 - 1), ("length", how.length_unit, LENGTH_MAX)):
+    for part, unit, most in (("offset", how.offset_unit or 1, 2**63 - 1), ("length", how.length_unit or 1, LENGTH_MAX)):
         at.refuse_missing(compute.and_(compute.is_null(columns[part]), addressed), part)
         values = at.read(integers, columns[part], unit, part, "bytes")
         # A flush has no address; the field is ignored.

@@ -60,14 +60,15 @@ def pairs_of(given: ColumnsOf, example: str) -> list[tuple[str, str]]:
 
 
 #: The options of reading, which `open` and `scan` have in common.
-_OPTIONS = (
-    "format", "on_bad_line", "sort_window_ns", "blkparse_action", "volume", "from_s", "to_s", "columns", "delimiter",
-    "header", "time_unit", "offset_unit", "length_unit", "op_words",
-)  # fmt: skip
+DEFAULTS: Mapping[str, Any] = {
+    "format": None, "on_bad_line": "fail", "sort_window_ns": 10**9, "blkparse_action": "D", "volume": None,
+    "from_s": None, "to_s": None, "columns": None, "delimiter": None, "header": True, "time_unit": None,
+    "offset_unit": None, "length_unit": None, "op_words": None,
+}  # fmt: skip
 
 
 def options_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: arguments[name] for name in _OPTIONS}
+    return {name: arguments[name] for name in DEFAULTS}
 
 
 def native_reading(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -300,9 +301,9 @@ class Trace(TraceFacts, Rows):
         *,
         name: str = "frame",
         columns: Mapping[str, str] | None = None,
-        time_unit: TimeUnit = "ns",
-        offset_unit: int = 1,
-        length_unit: int = 1,
+        time_unit: TimeUnit | None = None,
+        offset_unit: int | None = None,
+        length_unit: int | None = None,
         op_words: Mapping[str, str] | None = None,
     ) -> Trace:
         """A trace from a frame of Polars or pandas, a table of PyArrow, or anything else that speaks PyCapsule.
@@ -311,8 +312,9 @@ class Trace(TraceFacts, Rows):
             frame: a row a request, in any order of time.
             name: the name of the trace.
             columns: names of columns, as in `open`. By default they are the canonical ones of docs/trace-formats.md.
-            time_unit: what times are in; dates and times bring their own.
-            offset_unit: bytes of one unit of the offsets.
+            time_unit: what times are in; dates and times bring their own. By default ns.
+            offset_unit: bytes of one unit of the offsets, by default 1. Of columns with names of your own whose units
+                you leave out, flashtwin checks whether the requests could be a disk's.
             length_unit: the same of the lengths.
             op_words: more words for operations, as in `open`.
 

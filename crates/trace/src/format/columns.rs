@@ -107,6 +107,14 @@ impl OwnColumns {
         Ok((made, Units::new(time.unwrap_or(1), offset.unwrap_or(1), length.unwrap_or(1))))
     }
 
+    /// Whether the first request of a text has a date or a time of day.
+    pub(crate) fn has_dates(&self, lines: &[&[u8]]) -> bool {
+        let column = self.parts.iter().position(|part| *part == Some(Part::Time));
+        let fields = lines.iter().find(|line| !self.is_header(line)).zip(self.delimiter);
+        let time = fields.zip(column).and_then(|((line, by), column)| by.fields(line).get(column).copied());
+        time.is_some_and(|time| exact::decimal(time, 1).is_none() && exact::moment_ns(time).is_some())
+    }
+
     fn volume(&mut self, text: &[u8]) -> u64 {
         const NAMED: u64 = 1 << 63;
         let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());

@@ -199,8 +199,10 @@ pub(crate) fn open(
     if let Some(layout) = layout {
         let (parser, options) = own_columns(&name, layout, options, &lines)?;
         let units = options.units(Units::BASE);
+        let time_ns = if parser.has_dates(&lines) { 0 } else { units.time_ns };
         let feed = Text::with(parser, units, blocks, block, &options, blank_lines);
-        return Ok(Opened { name: trace_name, format: Format { units, ..COLUMNS.format() }, feed });
+        let format = Format { units: Units { time_ns, ..units }, ..COLUMNS.format() };
+        return Ok(Opened { name: trace_name, format, feed });
     }
     let row = match options.format {
         Some(format) => format.row(),
