@@ -68,37 +68,18 @@ class TestFrames:
         stored = pq.read_table(saved / "runs" / "rr-ssd" / "chips.parquet")
         table = both["rr-ssd"].table("chips")
         assert pa.table(table).equals(stored)
+        assert (len(table), table.column_names) == (len(stored), stored.column_names)
         assert table.to_arrow().equals(stored)
         assert polars.DataFrame(table).equals(polars.from_arrow(stored))
         assert table.to_polars().equals(polars.DataFrame(table))
         assert table.to_pandas().equals(stored.to_pandas())
         assert pandas.DataFrame(table).to_dict("list") == stored.to_pydict()
 
-    def test_every_table_speaks_the_arrow_interface(self, both: ft.Comparison) -> None:
-        for name in both["rr-ssd"].table_names:
-            table = both["rr-ssd"].table(name)
-            arrow = pa.table(table)
-            assert arrow.column_names == table.column_names
-            assert (
-                polars.DataFrame(table).shape
-                == (len(table), len(table.column_names))
-                == (arrow.num_rows, arrow.num_columns)
-            )
-
     def test_a_table_dropped_unread_or_read_twice_is_fine(self, both: ft.Comparison) -> None:
         table = both.baseline.table("chips")
         unread = table.__arrow_c_stream__()
         del unread
         assert pa.table(table).equals(pa.table(table))
-
-    def test_a_trace_is_its_columns(self, trace: ft.Trace, tmp_path: Path) -> None:
-        trace.write_parquet(tmp_path / "t.parquet")
-        stored = pq.read_table(tmp_path / "t.parquet").select(
-            ["time_ns", "volume", "op", "offset_bytes", "length_bytes"]
-        )
-        assert trace.to_arrow().select(stored.column_names).equals(stored)
-        assert pandas.DataFrame(trace).to_dict("list") == trace.to_arrow().to_pydict()
-        assert trace.to_pandas()["offset_bytes"].tolist() == stored["offset_bytes"].to_pylist()
 
     def test_rows_know_their_columns(self, both: ft.Comparison) -> None:
         first = next(iter(both["rr-ssd"].table("chips")))

@@ -19,9 +19,11 @@ VERBS = {
     "characterize": "TRACE --by-volume --no-report --out OUT",
     "characterize --stream": "TRACE --by-volume --no-report --out OUT",
     "characterize --workers 2": "TRACE traces --no-report --out OUT",
+    "advise": "TRACE",
     "sweep": "TRACE --systems conventional,ca-ssd --speed 1,2 --workers 0 --out OUT",
     "study": "TRACE --systems conventional,ca-ssd --effort 0 --out OUT",
     "explain": "TRACE --system conventional --effort 0 --out OUT",
+    "trace info": "TRACE",
     "trace convert": "TRACE OUT.parquet",
     "trace cut": "TRACE OUT.parquet --from 0.01s",
     "trace sample": "TRACE OUT.parquet --rate 0.9",
@@ -105,6 +107,8 @@ def test_what_a_failing_disk_left_is_continued(
             return
         said = ("no space left on device", "file too large", "input/output error")
         assert any(one in done.err.lower() for one in said), done.err
+        assert str(out) in done.err
+        assert ".partial" not in done.err
         assert not [path for path in tmp_path.glob(f"{out.name}.*") if path.suffix != ".pftrace"], after
         cli(*words, status=0)
         left = [path.name for path in tmp_path.rglob("*")]

@@ -1,6 +1,5 @@
 """Options mean the same on all verbs and show an example; names are found as tables print them."""
 
-import errno
 import json
 import re
 import shlex
@@ -96,16 +95,6 @@ def test_other_names_stay_as_they_are(name: str) -> None:
     assert once.replace("_", ".") == name.replace("_", ".")
     if not re.search(r"p\d+\.\d", name):
         assert once == name
-
-
-@pytest.mark.parametrize("inner", [".ca-ssd-requests.partial", "runs/.ca-ssd.partial/periods.parquet"])
-def test_full_disk_is_told_with_the_folder_that_was_given(tmp_path: Path, inner: str) -> None:
-    out = tmp_path / "out"
-    with pytest.raises(ft.OutputError) as told, folder.prepared(out):
-        raise ft.SimError(f"{out / inner}: External: No space left on device (os error {errno.ENOSPC})")
-    assert str(told.value) == (
-        f"{out}: cannot be written (no space left on device); free some space, or choose a folder on another disk"
-    )
 
 
 def test_other_errors_stay_as_they_are(tmp_path: Path) -> None:

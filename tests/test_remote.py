@@ -14,14 +14,8 @@ from .conftest import Cli, fiu_trace
 from .test_bad_input import complains
 from .test_characterize import BRIEF
 
-REQUESTS: list[str] = []
-
 
 class _Server(http.server.SimpleHTTPRequestHandler):
-    def do_GET(self) -> None:
-        REQUESTS.append(self.path)
-        super().do_GET()
-
     def send_header(self, name: str, value: str) -> None:
         # Files of this name end early.
         longer = name == "Content-Length" and "torn" in self.path
