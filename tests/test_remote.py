@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import flashtwin as ft
+from flashtwin.traces import sources
 
 from .conftest import Cli, fiu_trace
 from .test_bad_input import complains
@@ -55,6 +56,7 @@ def test_a_split_trace_at_a_url(server: str, cli: Cli, tmp_path: Path) -> None:
     cli("characterize", manifest, *BRIEF, "--workers", "1", "--out", "out", status=0)
     done = cli("characterize", manifest, *BRIEF, "--workers", "1", "--out", "out", status=0)
     assert "reusing 1 of 1 traces" in done.err
+    assert not list(Path(sources.scratch().name).rglob("*8-0*")), "a volume that is done needs no copy"
     swept = ft.sweep(manifest, tmp_path / "sweep", ["conventional"], workers=1, report=False)
     assert swept.counts["done"] == 1
 

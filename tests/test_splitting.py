@@ -110,6 +110,10 @@ def test_a_manifest_is_checked(many: Path, cli: Cli, tmp_path: Path) -> None:
     files[0].write_bytes(kept.read_bytes()[:500])
     complains(cli("trace", "info", "parts"), "parts: a part cannot be read", "split the trace again")
     files[0].unlink()
+    (tmp_path / "odd").mkdir()
+    for odd in (3, [], [3], [{"file": 1}]):
+        (tmp_path / "odd/manifest.json").write_text(json.dumps({"flashtwin": "", "name": "x", "parts": odd}))
+        complains(cli("trace", "info", "odd"), "odd: this manifest does not say what its parts are", "split")
     complains(cli("trace", "info", "parts"), "parts: its part", files[0].name, "is missing", "split")
 
 

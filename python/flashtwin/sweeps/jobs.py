@@ -76,7 +76,7 @@ def do(job: Job, progress: Progress | None = None) -> Characterization:
     from flashtwin import report
 
     how = job.how
-    with folder.prepared(job.out, holding=names.CHARACTERIZATION) as path:
+    with sources.read_once(job.path), folder.prepared(job.out, holding=names.CHARACTERIZATION) as path:
         found = measure(
             job.path, how.options, how.reading, stream=how.stream, by_volume=how.by_volume, progress=progress
         )

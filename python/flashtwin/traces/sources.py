@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -24,6 +24,9 @@ from flashtwin.results import documents, names
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(?=[^/])")
 #: Seconds without a byte after which a server counts as gone.
 _PATIENCE_S = 60.0
+
+
+_PART = {"name", "file", "volumes", "requests", "start_ns"}
 
 
 def url_of(path: str | Path) -> str | None:
@@ -55,6 +58,15 @@ def local(path: str | Path) -> str | Path:
     return path if (url := url_of(path)) is None else _copy(url)
 
 
+@contextmanager
+def read_once(path: str | Path) -> Iterator[None]:
+    """Deletes the copies of a source that are made meanwhile, because a worker has many sources."""
+    kept = set(_COPIES)
+    yield
+    for key in [key for key in _COPIES if key not in kept and key[0] in (str(path), url_of(path))]:
+        shutil.rmtree(_COPIES.pop(key).parent, ignore_errors=True)
+
+
 def manifest(path: str | Path) -> tuple[dict[str, Any], list[str | Path]] | None:
     """The manifest of a split trace and the files of its parts; `path` is the manifest or, on a disk, its folder."""
     url = url_of(path)
@@ -63,7 +75,12 @@ def manifest(path: str | Path) -> tuple[dict[str, Any], list[str | Path]] | None
     found = documents.json_or_none(Path(_copy(url)) if url is not None else _manifest_file(Path(path)))
     if not isinstance(found, dict) or not {"flashtwin", "parts", "name"} <= found.keys():
         return None
-    files = [part["file"] for part in found["parts"]]
+    try:
+        files = [str(part["file"]) for part in found["parts"] if part.keys() >= _PART]
+    except (TypeError, AttributeError):
+        files = []
+    if not files or len(files) != len(found["parts"]):
+        raise TraceError(f"{path}: this manifest does not say what its parts are; split the trace again")
     if url is not None:
         return found, [f"{url.rpartition('/')[0]}/{file}" for file in files]
     return found, [_manifest_file(Path(path)).parent / file for file in files]
