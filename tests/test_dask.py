@@ -92,6 +92,34 @@ def test_a_worker_and_then_the_scheduler_are_killed(
     assert done.to_arrow().equals(whole.to_arrow())
 
 
+@pytest.mark.slow
+def test_volumes_that_are_done_stay_when_a_worker_is_killed(
+    tmp_path: Path, started: tuple[Path, list[subprocess.Popen[str]]]
+) -> None:
+    file, programs = started
+    lines = [f"{n % 64},{'RW'[n % 3 % 2]},{n % 50 * 4096},4096,{n}" for n in range(64 * 30)]
+    (tmp_path / "many.csv").write_text("\n".join(lines))
+    ft.split(tmp_path / "many.csv", tmp_path / "parts", format="alibaba")
+
+    def kill(_: str, done: int, total: int) -> None:
+        if done == total // 4:
+            programs[1].kill()
+
+    def done() -> dict[str, int]:
+        return {
+            path.parent.name: path.stat().st_mtime_ns for path in tmp_path.glob("out/traces/*/characterization.json")
+        }
+
+    options = {"on": f"dask:{file}", "report": False, "period_s": 0.05}
+    first = ft.characterize_many(tmp_path / "parts", tmp_path / "out", progress=kill, **options)
+    kept = done()
+    assert len(kept) >= 64 // 4
+    assert len(first.traces) + len(first.failures) == 64
+    again = ft.characterize_many(tmp_path / "parts", tmp_path / "out", **options)
+    assert (len(again.traces), again.failures) == (64, [])
+    assert done().items() >= kept.items(), "what was finished is not done again"
+
+
 def test_nobody_answers(tmp_path: Path, small_trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "REACH_S", 1.0)
     with pytest.raises(ft.FlashtwinError, match="no Dask scheduler answers"):

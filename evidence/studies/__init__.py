@@ -11,11 +11,12 @@ from evidence.studies import (
     ranges,
     real_drives,
     speed,
+    volumes,
     workloads,
 )
 from evidence.study import Study
 
 STUDIES: tuple[Study, ...] = (
     demo.STUDY, findings.STUDY, workloads.STUDY, model.STUDY, comparison.STUDY, papers.CAPTURED, peers.STUDY,
-    ranges.STUDY, papers.RECIPES, real_drives.STUDY, gains.STUDY, speed.STUDY, speed.SWEEPS, speed.LIVE,
+    ranges.STUDY, papers.RECIPES, real_drives.STUDY, gains.STUDY, speed.STUDY, speed.SWEEPS, volumes.STUDY, speed.LIVE,
 )  # fmt: skip
