@@ -1,14 +1,11 @@
 """Traces that stay in their files: the same results, and memory that does not grow with the requests."""
 
 import pickle
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from benches import long_trace
 
 import flashtwin as ft
 from flashtwin.replays.folders import replay_into
@@ -173,36 +170,11 @@ def test_trace_larger_than_memory_is_streamed_with_a_note(
     ]
 
 
-#: Rows that are made, and written, together.
-_ROWS = 1 << 18
-
-
-def write_long_trace(path: Path, requests: int, *, pages: int, contents: int) -> None:
-    """Requests of a page each, three of five of them writes; some pages and some contents are much more popular."""
-    random = np.random.Generator(np.random.PCG64(1))
-    with ExitStack() as stack:
-        out = None
-        for first in range(0, requests, _ROWS):
-            rows = min(_ROWS, requests - first)
-            is_write = random.random(rows) < 0.6
-            drawn = (contents * random.random(rows) ** 2).astype(np.uint32)
-            ends = np.append(0, np.cumsum(is_write)).astype(np.int32)
-            table = pa.table({
-                "time_ns": 40_000 * np.arange(first, first + rows), "volume": np.zeros(rows, np.uint32),
-                "op": is_write.astype(np.uint8),
-                "offset_bytes": (pages * random.random(rows) ** 3).astype(np.uint64) * 4096,
-                "length_bytes": np.full(rows, 4096, np.uint32),
-                "content": pa.ListArray.from_arrays(ends, drawn[is_write]),
-            })  # fmt: skip
-            out = out or stack.enter_context(pq.ParquetWriter(path, table.schema))
-            out.write_table(table)
-
-
 def test_memory_does_not_grow_with_the_requests(tmp_path: Path) -> None:
     peaks = []
     for requests in (1_000_000, 2_500_000):
         path = tmp_path / f"{requests}.parquet"
-        write_long_trace(path, requests, pages=100_000, contents=100_000)
+        long_trace.write(path, requests, pages=100_000, contents=100_000)
         # A small device: its tables of physical pages are touched all over by the first million requests.
         little = ["--set", "blocks_per_plane=40"]
         done, mib = peak_mib(tmp_path, "replay", path, "--system", "rr-ssd", "--stream", *little)
@@ -216,7 +188,7 @@ def test_memory_does_not_grow_with_the_requests(tmp_path: Path) -> None:
 @pytest.mark.parametrize("system", ["conventional", "rr-ssd"])
 def test_a_hundred_million_requests_in_two_gigabytes(system: str, tmp_path: Path) -> None:
     path = tmp_path / "long.parquet"
-    write_long_trace(path, 100_000_000, pages=2_000_000, contents=10_000_000)
+    long_trace.write(path, 100_000_000, pages=2_000_000, contents=10_000_000)
     done, mib = peak_mib(tmp_path, "replay", path, "--system", system, "--stream", "--json")
     assert done.status == 0, done.err
     assert mib * 2**20 < 2e9, f"{mib:.0f} MiB"

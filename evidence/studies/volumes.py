@@ -6,14 +6,10 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
-from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Any
 
-import numpy as np
-import pyarrow
-from pyarrow import parquet
+from benches import long_trace
 
 import flashtwin as ft
 from evidence import code
@@ -24,7 +20,6 @@ REQUESTS = int(os.environ.get("FLASHTWIN_REQUESTS", "200_000_000"))
 VOLUMES, WORKERS, WORKER_BYTES = 1_000, 2, 2 * 10**9
 #: The page extrapolates to 10^10 requests on as many workers.
 FAR_WORKERS = 100
-_ROWS = 1 << 20
 
 
 def measure(lab: Lab) -> Data:
@@ -33,23 +28,26 @@ def measure(lab: Lab) -> Data:
     place = lab.scratch("volumes")
     shutil.rmtree(place)
     place.mkdir()
-    _write(place / "volumes.parquet")
+    # An hour on volumes of 400 MB.
+    how = {"pages": 100_000, "contents": 10_000_000, "gap_ns": 3600 * 10**9 // REQUESTS, "volumes": VOLUMES}
+    long_trace.write(place / "volumes.parquet", REQUESTS, **how)
     begun, cpu_s = time.monotonic(), _used(RUSAGE_CHILDREN)[0]
     command = f"-m flashtwin trace split {place}/volumes.parquet --out {place}/parts"
     subprocess.run([sys.executable, *command.split()], check=True)
     split_s, used = time.monotonic() - begun, _used(RUSAGE_CHILDREN)
-    how: dict[str, Any] = {"n_workers": WORKERS, "threads_per_worker": 1, "memory_limit": WORKER_BYTES}
-    cluster = LocalCluster(dashboard_address=None, **how)  # type: ignore[no-untyped-call]
+    limits: dict[str, Any] = {"n_workers": WORKERS, "threads_per_worker": 1, "memory_limit": WORKER_BYTES}
+    cluster = LocalCluster(dashboard_address=None, **limits)  # type: ignore[no-untyped-call]
     with cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
         begun = time.monotonic()
         done = ft.characterize_many(place / "parts", place / "out", on=client, report=False, period_s=3600.0)
+        wall_s = time.monotonic() - begun
         workers = client.run(_used, RUSAGE_SELF).values()
     parts = json.loads((place / "parts/manifest.json").read_text())["parts"]
     shutil.rmtree(place)
     return {
         "requests": REQUESTS, "traces": len(done.traces), "largest": max(part["requests"] for part in parts),
         "split_wall_s": split_s, "split_cpu_s": used[0] - cpu_s, "split_mib": used[1],
-        "wall_s": time.monotonic() - begun, "cpu_s": sum(cpu_s for cpu_s, _ in workers),
+        "wall_s": wall_s, "cpu_s": sum(cpu_s for cpu_s, _ in workers),
         "worker_mib": max(mib for _, mib in workers),
     }  # fmt: skip
 
@@ -58,26 +56,6 @@ def _used(who: int) -> tuple[float, float]:
     """Seconds of CPU, and the largest memory in MiB."""
     used = getrusage(who)
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
-
-
-def _write(path: Path) -> None:
-    """A trace of an hour; the n-th volume has 1 / sqrt(n) of the requests of the first."""
-    draw, shares = np.random.default_rng(1), 1 / np.sqrt(np.arange(1, VOLUMES + 1))
-    with ExitStack() as stack:
-        writer = None
-        for first in range(0, REQUESTS, _ROWS):
-            rows = min(_ROWS, REQUESTS - first)
-            contents = (10_000_000 * draw.random(rows) ** 2).astype(np.uint32)
-            table = pyarrow.table({
-                "time_ns": (np.arange(first, first + rows) * (3600e9 / REQUESTS)).astype(np.int64),
-                "volume": draw.choice(VOLUMES, rows, p=shares / shares.sum()).astype(np.uint32),
-                "op": (draw.random(rows) < 0.6).astype(np.uint8),
-                "offset_bytes": (100_000 * draw.random(rows) ** 3).astype(np.uint64) * 4096,
-                "length_bytes": np.full(rows, 4096, np.uint32),
-                "content": pyarrow.ListArray.from_arrays(np.arange(rows + 1, dtype=np.int32), contents),
-            })  # fmt: skip
-            writer = writer or stack.enter_context(parquet.ParquetWriter(path, table.schema))
-            writer.write_table(table)
 
 
 def pages(data: Data) -> Data:
@@ -94,5 +72,5 @@ def pages(data: Data) -> Data:
 
 STUDY = Study(
     "volumes", "a file of a thousand volumes on Dask", measure, pages,
-    (*code.ANALYSIS, "python/flashtwin/sweeps"), needs="an idle machine with 20 GB of disk",
+    (*code.ANALYSIS, "benches/long_trace.py", "python/flashtwin/sweeps"), needs="an idle machine with 20 GB of disk",
 )  # fmt: skip

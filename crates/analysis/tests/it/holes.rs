@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::common::{Random, page_ops, random_trace, share};
-use flashtwin_analysis::{space, trace_info};
+use flashtwin_analysis::trace_info;
 use flashtwin_trace::{Op, Trace, TraceBuilder};
 
 /// The same requests, on volumes with holes, one content of which is known to be zeroes.
