@@ -12,7 +12,7 @@ import pytest
 
 from .conftest import Cli
 
-#: All verbs that write results; OUT is the folder or file.
+#: All verbs that read a trace or write results; OUT is the folder or file.
 VERBS = {
     "replay": "TRACE --system conventional --per-request --timeline OUT.pftrace --out OUT",
     "compare": "TRACE --systems conventional,ca-ssd --out OUT",
@@ -90,7 +90,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [verb for verb, words in VERBS.items() if "OUT" in words])
 def test_what_a_failing_disk_left_is_continued(
     verb: str, kind: str, cli: Cli, small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,7 +107,7 @@ def test_what_a_failing_disk_left_is_continued(
             return
         said = ("no space left on device", "file too large", "input/output error")
         assert any(one in done.err.lower() for one in said), done.err
-        assert str(out) in done.err
+        assert str(out) in done.err or "set TMPDIR" in done.err
         assert ".partial" not in done.err
         assert not [path for path in tmp_path.glob(f"{out.name}.*") if path.suffix != ".pftrace"], after
         cli(*words, status=0)

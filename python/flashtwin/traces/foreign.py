@@ -108,16 +108,17 @@ def _converted(path: str, kind: str, stamps: tuple[Any, ...], how_json: str) -> 
         keys = [name for name in (places.get("volume"), VOLUME_NAME) if name in there]
         volumes = Volumes.of(_batches(table, keys) if keys else [], places, path)
         kept = [name for name in there if name in {*places.values(), *BESIDE}]
-        first_row, writer = 0, None
-        for batch in _batches(table, kept):
-            requests = canonical(batch, path, how, volumes, first_row)
-            first_row += batch.num_rows
-            writer = writer or parquet.ParquetWriter(made, requests.schema, compression="zstd")
-            writer.write_table(requests)
-        if writer is None:
-            raise TraceError(f"{path}: there is no request in it")
-        writer.add_key_value_metadata(volumes.metadata)
-        writer.close()
+        with sources.scratch_space():
+            first_row, writer = 0, None
+            for batch in _batches(table, kept):
+                requests = canonical(batch, path, how, volumes, first_row)
+                first_row += batch.num_rows
+                writer = writer or parquet.ParquetWriter(made, requests.schema, compression="zstd")
+                writer.write_table(requests)
+            if writer is None:
+                raise TraceError(f"{path}: there is no request in it")
+            writer.add_key_value_metadata(volumes.metadata)
+            writer.close()
     except (OSError, json.JSONDecodeError, pyarrow.ArrowException) as error:
         raise TraceError(f"{path}: cannot be read as a table ({error})") from None
     return made, reading

@@ -17,6 +17,7 @@ from flashtwin import _core
 from flashtwin.errors import ArgumentError, TraceError
 from flashtwin.results import names
 from flashtwin.traces.arrays import bytes_of, integers, is_clock, lists, nanoseconds, one_array, text
+from flashtwin.traces.sources import scratch_space
 from flashtwin.traces.trace import DEFAULTS, TimeUnit, Trace, native_reading
 
 #: The fields of a request, with the canonical columns of each (docs/trace-formats.md).
@@ -102,7 +103,8 @@ def from_frame(frame: Any, name: str, how: Columns) -> Trace:
     requests = requests.take(compute.sort_indices(requests["time_ns"].combine_chunks()))
     with TemporaryDirectory(prefix="flashtwin-") as scratch:
         path = names.table(Path(scratch), names.file_name(name))
-        parquet.write_table(requests.replace_schema_metadata(volumes.metadata), path)
+        with scratch_space():
+            parquet.write_table(requests.replace_schema_metadata(volumes.metadata), path)
         try:
             # Its file is gone in a moment: nobody can read it again.
             return Trace(_core.Trace.open(path, {**native_reading(DEFAULTS), **reading}))

@@ -15,7 +15,7 @@ from pyarrow import compute, parquet
 from flashtwin.errors import TraceError
 from flashtwin.results import names
 from flashtwin.traces.arrays import lists
-from flashtwin.traces.sources import scratch_folder
+from flashtwin.traces.sources import scratch_folder, scratch_space
 
 #: Rows that are put in order together, unless more of them overlap.
 _ROWS = 1 << 18
@@ -84,7 +84,7 @@ def joined(path: str, document: Mapping[str, Any], files: Sequence[Path]) -> Pat
             raise TraceError(f"{path}: the parts have {requests:,} requests, {said}")
         batches = _in_order(parts)
         first = next(batches)
-        with parquet.ParquetWriter(made, first.schema, compression="zstd") as writer:
+        with scratch_space(), parquet.ParquetWriter(made, first.schema, compression="zstd") as writer:
             for rows in chain([first], batches):
                 writer.write_table(rows)
             writer.add_key_value_metadata(_about(parts, volumes))

@@ -5,19 +5,21 @@ Copies stay as long as the process, because several steps of a verb read them.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory, gettempdir, mkdtemp
 from typing import IO, Any
 from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
 from urllib.request import urlopen
 
-from flashtwin.errors import TraceError
+from flashtwin.errors import OutputError, TraceError
 from flashtwin.results import documents, names
 
 #: A path has lost one of the slashes. A single letter is a drive of Windows.
@@ -42,6 +44,19 @@ def scratch() -> TemporaryDirectory[str]:
 
 def scratch_folder() -> Path:
     return Path(mkdtemp(dir=scratch().name))
+
+
+@contextmanager
+def scratch_space() -> Iterator[None]:
+    """Names the folder of temporary files if its disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            raise
+        why = f"cannot be written ({os.strerror(error.errno).lower()})"
+        cure = "free some space, or set TMPDIR to a folder on another disk"
+        raise OutputError(f"{gettempdir()}: {why}; {cure}") from None
 
 
 def local(path: str | Path) -> str | Path:
@@ -141,7 +156,8 @@ def _download(url: str, stream: IO[bytes], size: int | None) -> Path:
     folder = scratch_folder()
     with (partial := folder / "partial").open("wb") as file:
         try:
-            shutil.copyfileobj(stream, file, 1 << 20)
+            with scratch_space():
+                shutil.copyfileobj(stream, file, 1 << 20)
         except OSError as error:
             raise TraceError(f"{url}: broke off ({error}); try again") from None
     if size is not None and (copied := partial.stat().st_size) != size:
