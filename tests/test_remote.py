@@ -66,7 +66,7 @@ def test_urls_that_cannot_be_read(server: str, cli: Cli, tmp_path: Path) -> None
     (tmp_path / "wrong.csv").write_text("1,2\n")
     url = f"{server}/torn.fiu"
     complains(cli("trace", "info", url), f"{url}: ended after", "try again")
-    complains(cli("trace", "info", f"{server}/none.fiu"), "none.fiu: the server answers 404", "check the address")
+    complains(cli("trace", "info", f"{server}/none.fiu"), f"error: {server}/none.fiu: the server answers 404")
     complains(cli("trace", "info", "http://127.0.0.1:9/x"), "http://127.0.0.1:9/x: cannot be read", "check address")
     complains(cli("trace", "info", "nosuch://x/y"), "nosuch://x/y: cannot be read", "nosuch")
     complains(cli("trace", "info", f"{server}/wrong.csv"), f"{server}/wrong.csv")

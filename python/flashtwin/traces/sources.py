@@ -15,9 +15,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir, mkdtemp
 from typing import IO, Any
-from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
-from urllib.request import urlopen
 
 from flashtwin.errors import OutputError, TraceError
 from flashtwin.results import documents, names
@@ -26,8 +24,7 @@ from flashtwin.results import documents, names
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(?=[^/])")
 #: Seconds without a byte after which a server counts as gone.
 _PATIENCE_S = 60.0
-
-
+#: Fields of a part in a manifest.
 _PART = {"name", "file", "volumes", "requests", "start_ns"}
 
 
@@ -153,12 +150,14 @@ _COPIES: dict[tuple[Any, ...], Path] = {}
 
 
 def _download(url: str, stream: IO[bytes], size: int | None) -> Path:
+    from http.client import HTTPException
+
     folder = scratch_folder()
     with (partial := folder / "partial").open("wb") as file:
         try:
             with scratch_space():
                 shutil.copyfileobj(stream, file, 1 << 20)
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise TraceError(f"{url}: broke off ({error}); try again") from None
     if size is not None and (copied := partial.stat().st_size) != size:
         raise TraceError(f"{url}: ended after {copied:,} of {size:,} bytes; try again")
@@ -169,15 +168,27 @@ def _connect(url: str) -> tuple[IO[bytes], int | None, str]:
     """The bytes at a URL, their number if it is known, and a mark that changes with them."""
     scheme = url.partition(":")[0]
     try:
-        if scheme in ("http", "https"):
-            answer = urlopen(url, timeout=_PATIENCE_S)  # noqa: S310 - the schemes are those two
-            size = answer.headers["Content-Length"]
-            return answer, int(size) if size else None, f"{answer.headers['ETag']} {answer.headers['Last-Modified']}"
-        return _of_store(url, scheme)
-    except HTTPError as error:
-        raise TraceError(f"{url}: the server answers {error.code} {error.reason}; check the address") from None
+        return _of_server(url) if scheme in ("http", "https") else _of_store(url, scheme)
+    except TraceError:
+        raise
     except (OSError, ValueError) as error:
         raise TraceError(f"{url}: cannot be read ({error}); check address and access") from None
+
+
+def _of_server(url: str) -> tuple[IO[bytes], int | None, str]:
+    # Here, because most traces are files.
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+    from urllib.request import urlopen
+
+    try:
+        answer = urlopen(url, timeout=_PATIENCE_S)  # noqa: S310 - the scheme is one of two
+    except HTTPError as error:
+        raise TraceError(f"{url}: the server answers {error.code} {error.reason}; check the address") from None
+    except HTTPException as error:
+        raise TraceError(f"{url}: cannot be read (no HTTP: {error!r}); check the address") from None
+    size = answer.headers["Content-Length"]
+    return answer, int(size) if size else None, f"{answer.headers['ETag']} {answer.headers['Last-Modified']}"
 
 
 def _of_store(url: str, scheme: str) -> tuple[IO[bytes], int | None, str]:
