@@ -200,6 +200,12 @@ pub struct EngineConfig {
     /// comes in bursts when a plane runs out of erased blocks. For example `true`.
     #[schemars(extend("x-moves" = "reads and writes: which of them goes first"))]
     pub collection_in_turn: bool,
+    /// Length of a batch of collection, in microseconds; 0: none. Collection waits until a unit has
+    /// that much of it. Then for that long all units collect, and host programs wait. Reads do not.
+    /// For example 10600, as measured on drives of one maker. Reads of pages being programmed must
+    /// come from RAM (`buffer_reads`), and nothing is collected in idle time (`ftl.gc.idle`).
+    #[schemars(extend("x-moves" = "writes, once blocks are collected: how long they wait for collection"))]
+    pub collection_batch_us: f64,
     /// Whether waiting host reads of one chip share a flash read: `none`, `same-page` or
     /// `same-content` (DS-FTL paper 4.3.2).
     #[schemars(extend("x-moves" = "reads: those that wait for one page are served together, or each by itself"))]
@@ -304,6 +310,7 @@ impl Default for EngineConfig {
             reads_before_write: 0,
             reads_before_urgent: false,
             collection_in_turn: false,
+            collection_batch_us: 0.0,
             merge_reads: MergeReads::None,
             buffer_reads: true,
             multi_plane: MultiPlane::None,
@@ -348,6 +355,11 @@ impl EngineConfig {
     /// Idle time that background jobs wait for.
     pub fn idle_ns(&self) -> u64 {
         (self.idle_us * 1000.0).round() as u64
+    }
+
+    /// Length of a batch of collection; 0: none.
+    pub fn collection_batch_ns(&self) -> u64 {
+        (self.collection_batch_us * 1000.0).round() as u64
     }
 
     /// Controller time per request.

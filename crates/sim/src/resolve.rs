@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use flashtwin_ftl::Ftl;
+use flashtwin_ftl::idle::IdlePolicy;
 use flashtwin_nand::NandDevice;
 use flashtwin_settings::{Keys, from_tree, set};
 use flashtwin_trace::ContentSource;
@@ -289,6 +290,7 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
         return Err(wrong("replay.queue_limit", config.replay.queue_limit, expected));
     }
     check_engine(&config.engine, device.geometry.planes_per_die)?;
+    check_batches(&config)?;
     check_units(&config)?;
     let least = config.ftl.reserved_blocks(&device.geometry) + 1;
     if config.nand.blocks_per_plane < least {
@@ -314,6 +316,7 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
         ("engine.suspend_us", engine.suspend_us),
         ("engine.suspend_slice_us", engine.suspend_slice_us),
         ("engine.resume_us", engine.resume_us),
+        ("engine.collection_batch_us", engine.collection_batch_us),
     ] {
         if !(0.0..=1e9).contains(&value) {
             return Err(wrong(key, value, "a duration between 0 and 1e9 microseconds"));
@@ -353,6 +356,20 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
         }
     }
     Ok(())
+}
+
+/// Collection that waits for its batch makes nothing else wait.
+fn check_batches(config: &Config) -> Result<(), ConfigError> {
+    let cure = if config.engine.collection_batch_ns() == 0 {
+        return Ok(());
+    } else if !config.engine.buffer_reads {
+        "0 with engine.buffer_reads = false, as reads of moved pages would wait for the next batch"
+    } else if config.ftl.gc.idle != IdlePolicy::None {
+        "0 with ftl.gc.idle, as a die whose collection waits is not idle"
+    } else {
+        return Ok(());
+    };
+    Err(wrong("engine.collection_batch_us", config.engine.collection_batch_us, cure))
 }
 
 /// A page may wait for the rest of its program unit, so no other operation may wait for that page.

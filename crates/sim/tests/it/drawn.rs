@@ -1,6 +1,7 @@
 //! Random settings and traces: extremes, usual values, thresholds. A value listed twice is drawn twice as often.
 
 use flashtwin_ftl::Rng;
+use flashtwin_ftl::idle::IdlePolicy;
 use flashtwin_sim::{Arbitration, Config, MultiPlane, Resolved};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
 
@@ -96,6 +97,9 @@ pub(crate) fn random_units(rng: &mut Rng, config: &mut Config) {
     }
     config.engine.reads_before_urgent = rng.below(3) == 0;
     config.engine.collection_in_turn = rng.below(3) == 0;
+    if config.engine.buffer_reads && config.ftl.gc.idle == IdlePolicy::None {
+        config.engine.collection_batch_us = pick(rng, &[0.0, 0.0, 700.0, 9000.0]);
+    }
     config.nand.read_types_us = pick(rng, &[&[][..], &[], &[40.0, 75.0]]).to_vec();
     config.nand.parity_stripe = pick(rng, &[0, 0, 2, 5]);
 }

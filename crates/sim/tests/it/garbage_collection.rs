@@ -1,6 +1,11 @@
+use flashtwin_ftl::Rng;
 use flashtwin_ftl::idle::IdlePolicy;
+use flashtwin_trace::Op;
 
-use crate::bench::{Bench, ERASE, READ_ALL, WRITE_ALL, read, write, write_part};
+use crate::bench::{
+    Bench, ERASE, READ_ALL, WRITE_ALL, nand, read, replay, system_with, trace_of_pages, write, write_part,
+};
+use crate::relations::number;
 
 /// Seven blocks of two pages. Blocks 0, 1 and 2 each hold a valid page (0, 1 and 2) and an
 /// outdated copy of page 3; a plane collects when three blocks are free.
@@ -77,4 +82,28 @@ fn idle_die_collects_page_by_page_and_makes_way() {
     assert_eq!(outcome.log.commands, [&expected[..], &more].concat());
     let places = [(3, 0), (0, 0), (4, 0), (1, 0), (0, 0), (1, 0), (4, 1), (1, 0), (3, 1)];
     assert_eq!(outcome.places(), places);
+}
+
+/// With collection in batches, the longest wait of a write is the batch's length less the time in which the host fills
+/// the RAM, and at a rate that does not fill it no write waits.
+#[test]
+fn a_write_waits_for_the_rest_of_a_batch_once_the_ram_is_full() {
+    const BATCH_NS: u64 = 10_000_000;
+    const PLACES: u64 = 100;
+    let sets = [("write_completes", "buffered"), ("write_buffer_pages", "100"), ("preload", "footprint")];
+    let mut resolved = system_with(nand([4, 4, 1, 1, 60, 32]), "conventional", &sets);
+    resolved.config.engine.collection_batch_us = BATCH_NS as f64 / 1000.0;
+    for gap_ns in [130_000, 90_000, 70_000, 60_000] {
+        let mut rng = Rng::stream(7, "batches");
+        let footprint = 16 * 32 * 46;
+        // Writes begin after the reads that say which pages there are.
+        let touched = (0..footprint).map(|page| (0, Op::Read, u64::from(page), None));
+        let writes =
+            (2_000..14_000).map(|at| (at * gap_ns as i64, Op::Write, u64::from(rng.below(footprint)), None));
+        let result = replay(&trace_of_pages(touched.chain(writes)), &resolved);
+        let longest = number(&result, "response.write.max_ns");
+        let expected = BATCH_NS.saturating_sub(PLACES * gap_ns);
+        let most = if expected == 0 { 9_000.0 } else { (expected + 2 * WRITE_ALL) as f64 };
+        assert!((expected as f64..=most).contains(&longest), "{gap_ns} ns: {longest}, expected {expected}");
+    }
 }

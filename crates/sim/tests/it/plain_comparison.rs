@@ -63,6 +63,7 @@ fn rules(rng: &mut Rng, order: String, resolved: &Resolved) -> Rules {
         stop_blocks: 0,
         urgent_blocks: pick(rng, &[1, 1, 2, 3]),
         step_pages: pick(rng, &[1, 3, 8, 64]),
+        batch_ns: 0,
         idle_blocks: None,
         idle_valid_pages: 0,
         idle_ns: pick(rng, &[0, 1_000_000, 100_000]),
@@ -111,6 +112,10 @@ fn drawn(rng: &mut Rng, device: NandConfig) -> (Rules, Resolved) {
     engine.concurrency = rules.concurrency;
     engine.idle_us = rules.idle_ns as f64 / 1000.0;
     engine.reads_before_write = rules.reads_before_write;
+    if rules.idle_blocks.is_none() {
+        rules.batch_ns = pick(rng, &[0, 2_000_000, 15_000_001]);
+        engine.collection_batch_us = rules.batch_ns as f64 / 1000.0;
+    }
     answer_by(&rules, &mut resolved);
     (rules, resolved)
 }

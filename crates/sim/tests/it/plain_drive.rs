@@ -45,6 +45,8 @@ pub(crate) struct Drive {
     /// Of each request, trims aside.
     pub(crate) responses: Vec<Option<u64>>,
     busy_ns: u64,
+    /// When the batch of collection under way ends.
+    batch_ends: u64,
 }
 
 impl Drive {
@@ -74,6 +76,7 @@ impl Drive {
             counts: COUNTED.map(|figure| (figure, 0)).into(),
             responses: Vec::new(),
             busy_ns: 0,
+            batch_ends: 0,
         }
     }
 
@@ -108,6 +111,9 @@ impl Drive {
             }
         }
         self.until(NEVER - 1);
+        self.rules.batch_ns = 0;
+        self.begin_batch(0);
+        self.until(NEVER - 1);
         self.answer_flushes(&columns.op);
         assert!(self.units.iter().all(Unit::is_idle), "something waits for ever");
     }
@@ -127,7 +133,7 @@ impl Drive {
             let hashed = self.hashing.front().map_or(NEVER, |write| write.ready);
             let due = |unit: usize| match self.units[unit].due {
                 Some(due) => due,
-                None => self.idle_work_at(unit),
+                None => self.units[unit].looks_again.unwrap_or_else(|| self.idle_work_at(unit)),
             };
             let (due, unit) = (0..self.units.len()).map(|unit| (due(unit), unit)).min().unwrap();
             if due.min(hashed) > limit {
@@ -140,7 +146,11 @@ impl Drive {
                 self.stored[data].reads += reads;
                 continue;
             }
-            if self.units[unit].due.is_some() { self.ended(unit) } else { self.collect_in_idle_time(unit) }
+            match self.units[unit].due {
+                Some(_) => self.ended(unit),
+                None if self.units[unit].looks_again.is_some() => self.begin(unit),
+                None => self.collect_in_idle_time(unit),
+            }
         }
     }
 
@@ -487,6 +497,17 @@ impl Drive {
             self.planes[place.plane].blocks[place.block].reads += 1;
         }
         let unit = self.unit_of(place);
+        if request.is_none() {
+            self.units[unit].collection_ns += match kind {
+                Kind::Read => self.rules.timing.read_ns,
+                Kind::Program => self.rules.timing.program_ns,
+                Kind::Erase => self.rules.timing.erase_ns,
+            };
+            let batch_ns = self.rules.batch_ns;
+            if batch_ns > 0 && self.units[unit].collection_ns >= batch_ns && self.now >= self.batch_ends {
+                self.begin_batch(self.now + self.rules.batch_ns);
+            }
+        }
         let state = &mut self.units[unit];
         let queue = match (request, kind) {
             (None, _) => &mut state.own,
@@ -496,6 +517,17 @@ impl Drive {
         queue.push_back(operation);
         if self.units[unit].serves.is_none() {
             self.begin(unit);
+        }
+    }
+
+    /// All units do the collection that waits for a batch.
+    fn begin_batch(&mut self, ends: u64) {
+        self.batch_ends = ends;
+        for unit in 0..self.units.len() {
+            self.units[unit].collection_ns = 0;
+            if self.units[unit].serves.is_none() {
+                self.begin(unit);
+            }
         }
     }
 
@@ -510,6 +542,10 @@ impl Drive {
         });
         let program = state.programs.iter().take(LOOKED_AT).position(|operation| self.may_start(operation));
         let limit = self.rules.reads_before_write;
+        let in_batch = self.now < self.batch_ends;
+        let stuck = program.is_none() && !state.programs.is_empty();
+        let own = own.filter(|&at| self.rules.batch_ns == 0 || in_batch || stuck || state.own[at].urgent);
+        let program = program.filter(|_| !in_batch);
         match (own, program) {
             (Some(at), _) if state.own[at].urgent => Some((Queue::Own, at)),
             (_, Some(at)) if state.reads.is_empty() || (limit > 0 && state.overtaken >= limit) => {
@@ -522,12 +558,15 @@ impl Drive {
     }
 
     fn begin(&mut self, unit: usize) {
-        let Some((queue, at)) = self.choose(unit) else { return };
+        let choice = self.choose(unit);
         let state = &mut self.units[unit];
+        let waits = choice.is_none() && self.now < self.batch_ends && !state.programs.is_empty();
+        state.looks_again = Some(self.batch_ends).filter(|_| waits);
+        let Some((queue, at)) = choice else { return };
         state.overtaken = match queue {
-            Queue::Programs => 0,
+            Queue::Programs | Queue::Reads => 0,
             Queue::ReadsFirst => state.overtaken + 1,
-            Queue::Reads | Queue::Own => state.overtaken,
+            Queue::Own => state.overtaken,
         };
         let queue = match queue {
             Queue::Programs => &mut state.programs,

@@ -38,6 +38,8 @@ pub(crate) struct Rules {
     pub(crate) stop_blocks: usize,
     pub(crate) urgent_blocks: usize,
     pub(crate) step_pages: usize,
+    /// Length of a batch of collection; 0: collection waits for none.
+    pub(crate) batch_ns: u64,
     /// Blocks that idle time is to keep free; `None`: nothing is collected in idle time.
     pub(crate) idle_blocks: Option<usize>,
     /// Most valid pages of a block that is collected in idle time.
@@ -205,6 +207,10 @@ pub(crate) struct Unit {
     /// Was asked for work in idle time since its last operation, and had none.
     pub(crate) had_none: bool,
     pub(crate) busy_since: u64,
+    /// Collection ordered since the last batch began.
+    pub(crate) collection_ns: u64,
+    /// When the batch ends that its programs wait for.
+    pub(crate) looks_again: Option<u64>,
 }
 
 impl Unit {

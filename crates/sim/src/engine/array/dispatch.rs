@@ -68,12 +68,16 @@ impl Array {
         if read != NONE && self.reads_before_write == 0 {
             return Some(Choice::first(Queue::Reads));
         }
-        let write = self.first_ready(unit, Queue::Writes);
+        let mut write = self.first_ready(unit, Queue::Writes);
+        if self.batches.is_some() && self.waits_for_batch(unit, write.is_some()) {
+            write = None;
+        }
         let state = &mut self.units[unit];
         if read != NONE && !(write.is_some() && state.reads_ahead >= self.reads_before_write) {
             state.reads_ahead = if write.is_some() { state.reads_ahead + 1 } else { 0 };
             return Some(Choice::first(Queue::Reads));
         }
+        let own = own.filter(|_| self.batches.is_none() || self.may_collect(unit, write.is_some()));
         if let Some((choice, op)) = write
             && !(self.collection_in_turn && self.came_before(own, op))
         {
@@ -166,6 +170,7 @@ impl Array {
         // Copies only these fields, because a whole operation just written field by field stalls the processor.
         let Op { offline, work, cause, .. } = self.ops[slot];
         if offline || (work == Work::OwnRead && !self.flash_has(slot)) {
+            self.note_own_begun(unit, slot);
             self.carry_out_at_once(slot, accounts);
             return false;
         }
@@ -222,6 +227,7 @@ impl Array {
         if work as u8 >= Work::OwnRead as u8 {
             // The controller's own work counts as load only while it is in service: queued, it gives way.
             self.load_up(unit, false, accounts);
+            self.note_own_begun(unit, slot);
         }
         if work == Work::HostRead {
             self.close_merged(unit, other);

@@ -2,6 +2,7 @@
 //! decides only the order in which waiting operations are served. There is at most one event a unit, the end of its
 //! stage; the end of a transfer is known at once, because a bus serves in order.
 
+mod batches;
 mod block_states;
 mod bus;
 mod command_report;
@@ -30,6 +31,7 @@ use super::accounts::{Accounts, Observer, OpenLedger};
 use super::pool::{NONE, Pool};
 use crate::config::{Concurrency, EngineConfig, MultiPlane, WriteCompletes};
 use crate::event_queue::EventQueue;
+use batches::Batches;
 use block_states::BlockStates;
 use bus::Bus;
 use loads::Loads;
@@ -87,6 +89,8 @@ pub(crate) struct Array {
     reads_before_write: u32,
     reads_before_urgent: bool,
     collection_in_turn: bool,
+    /// `None` where collection waits for no batch.
+    batches: Option<Box<Batches>>,
     suspension: Suspension,
     multi_plane: MultiPlaneRule,
     shares_commands: bool,
@@ -131,6 +135,7 @@ impl Array {
             flash,
             blocks: BlockStates::new(geometry.block_index_len()),
             relocations: Relocations::new(geometry.block_index_len()),
+            batches: Batches::of(config, units.len()),
             loads: Loads::new(config.load, geometry.chips() as usize, units.len(), read_ns),
             units,
             reports_data_in: config.write_completes == WriteCompletes::Transferred,

@@ -69,6 +69,8 @@ pub(crate) struct Op {
     pub(crate) redirected: bool,
     /// Whether its block may not be erased before it is done.
     pub(crate) pins_block: bool,
+    /// The controller's own, and no collection: it holds up no host, so its unit waits for no batch ([`super::batches`]).
+    pub(crate) needs_no_batch: bool,
 }
 
 impl Op {
@@ -93,6 +95,7 @@ impl Op {
             hashed: false,
             redirected: false,
             pins_block: false,
+            needs_no_batch: false,
         }
     }
 

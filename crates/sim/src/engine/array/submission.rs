@@ -29,6 +29,9 @@ impl Array {
         if self.collection_in_turn && queue != Queue::Reads {
             self.ops[slot].ready_ns = self.now_ns;
         }
+        if queue == Queue::Background && self.batches.is_some() {
+            self.note_own(unit, slot, accounts);
+        }
         if self.program_units.is_some() && matches!(self.ops[slot].work, Work::HostProgram | Work::OwnProgram)
         {
             return self.gather_program(unit, queue, slot, accounts);

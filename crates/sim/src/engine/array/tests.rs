@@ -151,6 +151,32 @@ fn collection_waits_for_host_programs_unless_in_turn() {
     }
 }
 
+/// A batch of 1 ms is one erase of this die.
+#[test]
+fn collection_waits_for_its_batch_and_then_precedes_programs() {
+    let batches = EngineConfig { collection_batch_us: 1000.0, ..EngineConfig::default() };
+    let mut scene = Scene::new(EngineConfig { collection_batch_us: 1000.001, ..batches.clone() });
+    scene.program(scene.page(0, 0, 1), 1);
+    scene.order(OpKind::Erase, scene.page(0, 0, 0));
+    scene.run();
+    assert_eq!(scene.accounts.observer.0, [(0, "program")], "an erase is less than this batch");
+    // A program of the erased block cannot start: then the erase does not wait.
+    let op = Op { request: 2, life: 1, ..Op::new(scene.page(0, 0, 0), Work::HostProgram) };
+    scene.array.submit(Queue::Writes, op, &mut scene.accounts);
+    scene.run();
+    assert_eq!(scene.accounts.observer.0[1..], [(210_100, "erase"), (1_210_200, "program")]);
+
+    let mut scene = Scene::new(batches);
+    scene.program(scene.page(0, 0, 1), 1);
+    scene.program(scene.page(1, 0, 1), 2);
+    scene.order(OpKind::Erase, scene.page(0, 0, 0));
+    scene.array.advance_to(1);
+    scene.read(scene.page(1, 0, 0), 3);
+    scene.run();
+    let begun: Vec<_> = scene.accounts.observer.0.iter().map(|&(_, what)| what).collect();
+    assert_eq!(begun, ["program", "read", "erase", "program"]);
+}
+
 #[test]
 fn erase_waits_for_reads_of_its_block_and_is_news() {
     let mut scene = Scene::new(EngineConfig::default());

@@ -121,6 +121,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.flush_cache()?;
         while self.step(FOREVER) {}
         let back = &mut self.decider.back;
+        back.array.end_batches(&mut back.accounts);
+        while self.step(FOREVER) {}
+        let back = &mut self.decider.back;
         back.array.program_open_units(&mut back.accounts);
         while self.step(FOREVER) {}
         self.decider.back.accounts.take_failure()?;
