@@ -104,6 +104,11 @@ def test_other_errors_stay_as_they_are(tmp_path: Path) -> None:
     assert told.value is error
 
 
+def test_options_with_a_value_have_an_example() -> None:
+    missing = {(path, option.opts[0]) for path, command, option in valued_options() if not examples(command, option)}
+    assert missing == set()
+
+
 def test_examples_of_options_are_valid() -> None:
     for path, command, option in valued_options():
         context = click.Context(command, info_name=path)
@@ -111,6 +116,24 @@ def test_examples_of_options_are_valid() -> None:
             if not isinstance(option.type, click.Path):
                 # Raises for a value that the option does not take; files need not exist.
                 option.type.convert(value, option, context)
+
+
+def test_same_option_has_the_same_help() -> None:
+    texts: dict[str, set[str]] = {}
+    for path, command in verbs():
+        for option in command.params if not {"sweep", "export"} & {*path.split()} else ():
+            if isinstance(option, click.Option) and option.opts[0] in SAME_EVERYWHERE:
+                texts.setdefault(option.opts[0], set()).add(" ".join((option.help or "").split()))
+    assert {name for name, found in texts.items() if len(found) > 1} == set()
+
+
+#: Options that mean the same with all verbs; those of a sweep take several values, `export --to` a layout.
+SAME_EVERYWHERE = {
+    "--on-bad-line", "--sort-window", "--blkparse-action", "--volume", "--from", "--to", "--speed",
+    "--queue-depth", "--content", "--systems", "--equal-ground", "--goal", "--effort", "--json", "--per-request",
+    "--workers", "--on", "--shard", "--across-traces", "--aged", "--threads", "--socket", "--listen",
+    "--metrics", "--read-only", "--for", "--tls-certificates",
+}  # fmt: skip
 
 
 def valued_options() -> list[tuple[str, click.Command, click.Option]]:

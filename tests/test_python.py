@@ -34,6 +34,13 @@ def test_dir_shows_what_is_public_and_nothing_else() -> None:
         _ = ft.replays_
 
 
+def test_renamed_names_answer_with_the_new_ones() -> None:
+    with pytest.warns(DeprecationWarning, match=r"flashtwin\.fit is called flashtwin\.imitate now"):
+        assert ft.fit is ft.imitate
+    with pytest.warns(DeprecationWarning, match=r"flashtwin\.Imitation now"):
+        assert ft.Fit is ft.Imitation
+
+
 def test_type_checkers_see_what_is_loaded_lazily() -> None:
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")

@@ -87,6 +87,9 @@ _ROOMS = {
     "flashtwin.traces.trace": ("Trace", "merge", "open"),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
+#: Names of earlier versions, with those that took their place.
+_RENAMED = {"fit": "imitate", "Fit": "Imitation"}
+
 __all__ = [
     "ArgumentError",
     "Batch",
@@ -157,6 +160,11 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """A public name, when it is first asked for."""
+        if new := _RENAMED.get(name):
+            from warnings import warn
+
+            warn(f"flashtwin.{name} is called flashtwin.{new} now", DeprecationWarning, stacklevel=2)
+            name = new
         room = _HOME.get(name)
         if room is None:
             raise AttributeError(f"module 'flashtwin' has no attribute '{name}'")

@@ -25,7 +25,15 @@ Shifts = Annotated[tuple[float, ...], Text(_types.shifts)]
 AnyOutput = Annotated[Path, click.Path(path_type=Path, dir_okay=False), Shared(metavar="OUTPUT")]
 
 
-@click.group()
+class _Trace(click.Group):
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """A verb about traces; an old name is answered with the new one."""
+        if name == "fit":
+            ctx.fail("`flashtwin trace fit` is called `flashtwin trace imitate` now")
+        return super().get_command(ctx, name)
+
+
+@click.group(cls=_Trace)
 def trace() -> None:
     """Inspect, convert, cut, split, sample, make and imitate traces.
 

@@ -294,7 +294,8 @@ impl Drive {
 
     fn next_page(&mut self, plane: usize, data: usize, moved: bool) -> PageAddress {
         let open_block = |state: &Plane| if moved { state.moved_block } else { state.host_block };
-        let block = open_block(&self.planes[plane]).unwrap_or_else(|| self.next_block(plane));
+        let block = open_block(&self.planes[plane])
+            .unwrap_or_else(|| self.planes[plane].next_block(self.rules.dynamic_wear));
         self.changes += 1;
         let state = &mut self.planes[plane];
         state.valid += 1;
@@ -308,51 +309,11 @@ impl Drive {
         place
     }
 
-    fn next_block(&mut self, plane: usize) -> usize {
-        let state = &mut self.planes[plane];
-        if state.never_used < state.blocks.len() {
-            state.never_used += 1;
-            return state.never_used - 1;
-        }
-        let blocks = &state.blocks;
-        let by_now = (0..state.erased.len()).filter(|&at| {
-            let block = &blocks[state.erased[at]];
-            block.erased == block.life
-        });
-        let wear = |&at: &usize| (blocks[state.erased[at]].life, state.erased[at]);
-        let chosen = if self.rules.dynamic_wear { by_now.min_by_key(wear) } else { by_now.min() };
-        state.erased.remove(chosen.unwrap_or(0))
-    }
-
-    /// Makes the plane's next victim known; whether there is one that gains something.
-    fn choose_victim(&mut self, plane: usize, most_valid: usize) -> bool {
-        let state = &mut self.planes[plane];
-        if state.victim.is_some() {
-            return true;
-        }
-        if !state.has_collected {
-            state.has_collected = true;
-            state.blocks.iter_mut().for_each(|block| block.since = 0);
-        }
-        let closed = (0..state.blocks.len()).filter(|&block| state.blocks[block].is_closed);
-        let best = closed.min_by_key(|&block| (state.blocks[block].valid, state.blocks[block].since, block));
-        state.victim = best.filter(|&block| state.blocks[block].valid <= most_valid);
-        match (state.victim, best) {
-            (Some(block), _) => state.blocks[block].is_closed = false,
-            (None, Some(put_back)) => {
-                self.changes += 1;
-                state.blocks[put_back].since = self.changes;
-            }
-            (None, None) => {}
-        }
-        state.victim.is_some()
-    }
-
     /// Moves up to `most` pages of the plane's victim and erases it once it is empty; whether anything was gained.
     fn collect(&mut self, plane: usize, most: usize, in_idle_time: bool, own: &mut Vec<Operation>) -> bool {
         let gain = self.rules.pages_per_block - 1;
-        if !self.choose_victim(plane, if in_idle_time { gain.min(self.rules.idle_valid_pages) } else { gain })
-        {
+        let most_valid = if in_idle_time { gain.min(self.rules.idle_valid_pages) } else { gain };
+        if !self.planes[plane].choose_victim(most_valid, &mut self.changes) {
             return false;
         }
         let urgent = self.planes[plane].free() <= self.rules.urgent_blocks;

@@ -190,6 +190,44 @@ impl Plane {
     pub(crate) fn free(&self) -> usize {
         self.blocks.len() - self.never_used + self.erased.len()
     }
+
+    pub(crate) fn next_block(&mut self, dynamic_wear: bool) -> usize {
+        if self.never_used < self.blocks.len() {
+            self.never_used += 1;
+            return self.never_used - 1;
+        }
+        let blocks = &self.blocks;
+        let by_now = (0..self.erased.len()).filter(|&at| {
+            let block = &blocks[self.erased[at]];
+            block.erased == block.life
+        });
+        let wear = |&at: &usize| (blocks[self.erased[at]].life, self.erased[at]);
+        let chosen = if dynamic_wear { by_now.min_by_key(wear) } else { by_now.min() };
+        self.erased.remove(chosen.unwrap_or(0))
+    }
+
+    /// Makes the plane's next victim known; whether there is one that gains something.
+    pub(crate) fn choose_victim(&mut self, most_valid: usize, changes: &mut u64) -> bool {
+        if self.victim.is_some() {
+            return true;
+        }
+        if !self.has_collected {
+            self.has_collected = true;
+            self.blocks.iter_mut().for_each(|block| block.since = 0);
+        }
+        let closed = (0..self.blocks.len()).filter(|&block| self.blocks[block].is_closed);
+        let best = closed.min_by_key(|&block| (self.blocks[block].valid, self.blocks[block].since, block));
+        self.victim = best.filter(|&block| self.blocks[block].valid <= most_valid);
+        match (self.victim, best) {
+            (Some(block), _) => self.blocks[block].is_closed = false,
+            (None, Some(put_back)) => {
+                *changes += 1;
+                self.blocks[put_back].since = *changes;
+            }
+            (None, None) => {}
+        }
+        self.victim.is_some()
+    }
 }
 
 #[derive(Debug, Clone, Default)]

@@ -91,6 +91,33 @@ impl Array {
         self.idle_long_enough(unit).then_some(choice)
     }
 
+    /// Programs of the host wait for the end of the batch under way. If one could start, the unit looks again then.
+    #[cold]
+    fn waits_for_batch(&mut self, unit: Unit, program_may_start: bool) -> bool {
+        let Some(ends_ns) = self.batches.as_ref().and_then(|batches| batches.ends_ns(self.now_ns)) else {
+            return false;
+        };
+        if program_may_start && self.units[unit].suspended.is_none() {
+            self.expect(unit, ends_ns);
+        }
+        true
+    }
+
+    #[cold]
+    fn may_collect(&self, unit: Unit, program_may_start: bool) -> bool {
+        let program_waits = !program_may_start && self.units[unit].head(Queue::Writes) != NONE;
+        self.batches.as_ref().is_none_or(|batches| batches.lets_collect(unit, program_waits, self.now_ns))
+    }
+
+    #[inline]
+    fn note_own_begun(&mut self, unit: Unit, slot: u32) {
+        if self.ops[slot].needs_no_batch
+            && let Some(batches) = &mut self.batches
+        {
+            batches.begun(unit);
+        }
+    }
+
     fn came_before(&self, own: Option<(Choice, u32)>, write: u32) -> bool {
         own.is_some_and(|(_, own)| self.ops[own].ready_ns < self.ops[write].ready_ns)
     }

@@ -29,8 +29,11 @@ impl Array {
         if self.collection_in_turn && queue != Queue::Reads {
             self.ops[slot].ready_ns = self.now_ns;
         }
-        if queue == Queue::Background && self.batches.is_some() {
-            self.note_own(unit, slot, accounts);
+        if queue == Queue::Background
+            && let Some(batches) = &mut self.batches
+            && batches.queued(unit, &mut self.ops[slot], (&self.timing, &self.geometry), self.now_ns)
+        {
+            self.dispatch_all(accounts);
         }
         if self.program_units.is_some() && matches!(self.ops[slot].work, Work::HostProgram | Work::OwnProgram)
         {
@@ -48,6 +51,19 @@ impl Array {
         }
         self.dispatch_or_hold(unit, accounts);
         self.note_wait(unit, slot, accounts);
+    }
+
+    fn dispatch_all<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
+        for unit in 0..self.units.len() as u32 {
+            self.dispatch_or_hold(Unit::new(unit), accounts);
+        }
+    }
+
+    /// What waits for a batch is done, because nothing will be ordered any more.
+    pub(crate) fn end_batches<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
+        if self.batches.take().is_some() {
+            self.dispatch_all(accounts);
+        }
     }
 
     #[inline]
