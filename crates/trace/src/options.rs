@@ -112,9 +112,9 @@ pub struct OpenOptions {
     pub layout: Option<Layout>,
     /// Nanoseconds of a unit of the times of a text; default: as the format says.
     pub time_unit_ns: Option<u64>,
-    /// Bytes of a unit of its offsets; the same.
+    /// Bytes of a unit of its offsets, 1 or more; the same.
     pub offset_unit_bytes: Option<u64>,
-    /// Bytes of a unit of its lengths; the same.
+    /// Bytes of a unit of its lengths, 1 or more; the same.
     pub length_unit_bytes: Option<u64>,
     /// Words of operations, beside those that every reader knows.
     pub op_words: Vocabulary,

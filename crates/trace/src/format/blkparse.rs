@@ -79,7 +79,7 @@ impl LineParser for Blkparse {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<false>::new(line);
         if !matches!(fields.peek(), Some(b'0'..=b'9')) {
             return self.other(&fields, sink);
@@ -88,7 +88,7 @@ impl LineParser for Blkparse {
         fields.small(CPU)?;
         fields.number(SEQUENCE, u64::MAX, "beyond 2^64")?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
+        let time = fields.decimal_time(TIME, units.time_ns)?;
         fields.number(Field::PID, u64::MAX, "beyond 2^64")?;
         let action_at = fields.at;
         let action = fields.word(ACTION)?;
@@ -106,7 +106,7 @@ impl LineParser for Blkparse {
             return Ok(());
         }
         let operation = fields.operation("flags", &sink.vocabulary)?;
-        let (offset_bytes, length) = extent(&mut fields, operation, sink.units)?;
+        let (offset_bytes, length) = extent(&mut fields, operation, units)?;
         let key = u64::from(major) << 32 | u64::from(minor);
         if requeue || (issued && !self.requeued.is_empty()) {
             let request = (key, operation.op, offset_bytes, length);

@@ -34,15 +34,15 @@ impl LineParser for CloudPhysics {
     const HEADER: &'static str = "other,time,op,length,offset";
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         fields.meaning(VERSION, |word| matches!(word, b"1" | b"2").then_some(()))?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
+        let time = fields.decimal_time(TIME, units.time_ns)?;
         let op = fields.meaning(OP, command)?;
         let size_at = fields.at;
-        let length_bytes = fields.length(SIZE, sink.units.length_bytes)?;
-        let offset_bytes = fields.offset(LBN, sink.units.offset_bytes)?;
+        let length_bytes = fields.length(SIZE, units.length_bytes)?;
+        let offset_bytes = fields.offset(LBN, units.offset_bytes)?;
         fields.end()?;
         let Some(op) = op else {
             sink.pass_line();

@@ -14,7 +14,7 @@ use crate::options::OpenOptions;
 use crate::request::{CHUNK_BYTES, Op};
 use crate::text::{
     BEYOND_LENGTH, BEYOND_OFFSET, Bad, Collector, Complaint, Field, LENGTH_BYTES_MAX, LineParser,
-    OFFSET_BYTES_MAX, Parsed, exact, in_bytes,
+    OFFSET_BYTES_MAX, Parsed, exact,
 };
 use crate::units::Units;
 
@@ -135,7 +135,7 @@ impl LineParser for OwnColumns {
         self.header.as_deref() == Some(line.trim_ascii())
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let delimiter = self.delimiter.unwrap_or(Delimiter::Blanks);
         let mut cells: [(usize, &[u8]); PARTS] = [(line.len(), &[]); PARTS];
         let mut at = 0;
@@ -148,7 +148,6 @@ impl LineParser for OwnColumns {
             at += next;
         }
         let [time, op, offset, length, volume, content, queue] = cells;
-        let units = sink.units;
         let time_ns = self.time_ns(time, units.time_ns)?;
         let operation = sink.vocabulary.operation(op.1);
         let unknown = if op.1.is_empty() { Complaint::Missing(OP) } else { Complaint::NoOperation(OP) };
@@ -207,7 +206,7 @@ fn bytes((at, text): Cell<'_>, field: Field, unit: u64, most: u64, limit: &'stat
         [b'0', b'x' | b'X', digits @ ..] => {
             let digits = std::str::from_utf8(digits).ok();
             let units = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-            units.map(|units| in_bytes(units, unit, most))
+            units.map(|units| units.checked_mul(unit).filter(|&bytes| bytes <= most))
         }
         // A float of pandas, which has them where cells are empty, is a whole number as well.
         _ => exact::decimal(text, unit)

@@ -45,20 +45,20 @@ impl<const UNIT: u64> LineParser for DiskSim<UNIT> {
     const UNITS: Units = Units::new(1_000_000, UNIT, UNIT);
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let (address, size) =
             if UNIT == 1 { (ADDRESS_BYTES, SIZE_BYTES) } else { (Field::ADDRESS, Field::SECTORS) };
         let mut fields = Fields::<false>::new(line);
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
+        let time = fields.decimal_time(TIME, units.time_ns)?;
         let device = fields.small(Field::DEVICE)?;
         let offset_at = fields.at;
-        let offset_bytes = fields.offset(address, sink.units.offset_bytes)?;
+        let offset_bytes = fields.offset(address, units.offset_bytes)?;
         if !offset_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(Bad::new(offset_at, Complaint::NotA(address)));
         }
         let length_at = fields.at;
-        let length_bytes = fields.length(size, sink.units.length_bytes)?;
+        let length_bytes = fields.length(size, units.length_bytes)?;
         if !u64::from(length_bytes).is_multiple_of(SECTOR_BYTES) {
             return Err(Bad::new(length_at, Complaint::NotA(size)));
         }

@@ -107,7 +107,7 @@ impl LineParser for Fio {
         notes.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let header = match line.trim_ascii() {
             b"fio version 2 iolog" => Some(Version::Waits),
             b"fio version 3 iolog" => Some(Version::Timestamps),
@@ -136,22 +136,22 @@ impl LineParser for Fio {
                 sink.pass_line();
                 return Ok(());
             }
-            b"wait" if version == Version::Waits => return self.wait(fields, sink),
+            b"wait" if version == Version::Waits => return self.wait(fields, units, sink),
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
             b"sync" | b"datasync" => Op::Flush,
             _ => return Err(Bad::new(action_at, Complaint::NotA(expected))),
         };
-        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
+        let offset_bytes = fields.offset(Field::OFFSET, units.offset_bytes)?;
         let length = match op {
-            Op::Trim => fields.trim_length(Field::LENGTH, sink.units.length_bytes)?,
-            _ => fields.length(Field::LENGTH, sink.units.length_bytes)?.into(),
+            Op::Trim => fields.trim_length(Field::LENGTH, units.length_bytes)?,
+            _ => fields.length(Field::LENGTH, units.length_bytes)?.into(),
         };
         fields.end()?;
         let time_ns = match version {
             Version::Waits => sink.time(self.waited_ns, 1, time_at)?,
-            Version::Timestamps => sink.ticks(self.laps.time_us(time), time_at)?,
+            Version::Timestamps => sink.time(self.laps.time_us(time), units.time_ns, time_at)?,
         };
         let volume = sink.volume(self.file(file), |_| file.escape_ascii().to_string());
         if op == Op::Flush {
@@ -164,10 +164,10 @@ impl LineParser for Fio {
 }
 
 impl Fio {
-    fn wait(&mut self, mut fields: Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
+    fn wait(&mut self, mut fields: Fields<'_, false>, units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let wait_at = fields.at;
         let wait = fields.ticks(WAIT)?;
-        fields.length(Field::LENGTH, sink.units.length_bytes)?;
+        fields.length(Field::LENGTH, units.length_bytes)?;
         fields.end()?;
         let unit_ns = self.wait_unit_ns.unwrap_or(NS_PER_MS);
         // By the manual, a wait begins with the request before.

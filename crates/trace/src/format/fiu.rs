@@ -50,7 +50,7 @@ impl LineParser for Fiu {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<false>::new(line);
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
@@ -59,15 +59,15 @@ impl LineParser for Fiu {
         if !matches!(fields.peek(), Some(b'0'..=b'9')) {
             pass_name_with_blanks(&mut fields);
         }
-        let address = fields.offset(Field::ADDRESS, sink.units.offset_bytes)?;
-        let length = fields.length(Field::SECTORS, sink.units.length_bytes)?;
+        let address = fields.offset(Field::ADDRESS, units.offset_bytes)?;
+        let length = fields.length(Field::SECTORS, units.length_bytes)?;
         let operation = fields.operation("direction", &sink.vocabulary)?;
         let major = fields.small(MAJOR)?;
         let minor = fields.small(MINOR)?;
         let volume_key = u64::from(major) << 32 | u64::from(minor);
         let digests = self.digests.read(&mut fields, length)?;
         let volume = sink.volume(volume_key, |_| format!("{major}:{minor}"));
-        let time_ns = sink.ticks(time, time_at)?;
+        let time_ns = sink.time(time, units.time_ns, time_at)?;
         let this = Continued { time, pid, operation, volume, address };
         self.digests.add(sink, digests, length);
         let continues = self.join && self.last.as_ref() == Some(&this);

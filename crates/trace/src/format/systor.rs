@@ -26,20 +26,20 @@ impl LineParser for Systor {
     const HEADER: &'static str = "time,other,op,volume,offset,length";
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
+        let time = fields.decimal_time(TIME, units.time_ns)?;
         if !fields.nothing() {
-            fields.decimal_time(RESPONSE, sink.units.time_ns)?;
+            fields.decimal_time(RESPONSE, units.time_ns)?;
         }
         let operation = match fields.nothing() {
             true => Operation::default(),
             false => fields.operation("type", &sink.vocabulary)?,
         };
         let lun = fields.small(LUN)?;
-        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
-        let length_bytes = fields.length(Field::SIZE, sink.units.length_bytes)?;
+        let offset_bytes = fields.offset(Field::OFFSET, units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SIZE, units.length_bytes)?;
         fields.end()?;
         if operation.op.is_none() {
             sink.pass_line();

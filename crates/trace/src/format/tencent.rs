@@ -30,12 +30,12 @@ impl LineParser for Tencent {
     const HEADER: &'static str = "time,offset,length,op,volume";
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
-        let offset_bytes = fields.offset(OFFSET, sink.units.offset_bytes)?;
-        let length_bytes = fields.length(Field::SECTORS, sink.units.length_bytes)?;
+        let offset_bytes = fields.offset(OFFSET, units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SECTORS, units.length_bytes)?;
         let op = fields.meaning(TYPE, |word| match word {
             b"0" => Some(Op::Read),
             b"1" => Some(Op::Write),
@@ -43,7 +43,7 @@ impl LineParser for Tencent {
         })?;
         let volume = fields.small(VOLUME)?;
         fields.end()?;
-        let time_ns = sink.ticks(time, time_at)?;
+        let time_ns = sink.time(time, units.time_ns, time_at)?;
         let volume = sink.volume(u64::from(volume), |volume| volume.to_string());
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }

@@ -8,7 +8,6 @@ use crate::operations::{Operation, Vocabulary};
 use crate::options::OpenOptions;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op, Request};
-use crate::units::Units;
 use crate::volumes::Volumes;
 
 use super::fields::{Bad, Complaint, Field};
@@ -42,11 +41,10 @@ pub(crate) struct Collector {
     latest_ns: i64,
     window_ns: u64,
     pub(crate) vocabulary: Vocabulary,
-    pub(crate) units: Units,
 }
 
 impl Collector {
-    pub(crate) fn new(options: &OpenOptions, units: Units) -> Collector {
+    pub(crate) fn new(options: &OpenOptions) -> Collector {
         Collector {
             columns: Columns::empty(),
             volumes: Volumes::default(),
@@ -57,29 +55,21 @@ impl Collector {
             latest_ns: i64::MIN,
             window_ns: options.sort_window_ns,
             vocabulary: options.op_words.clone(),
-            units: options.units(units),
         }
     }
 
     /// A time in ticks of `ns_per_tick`, as nanoseconds since the file's first time.
     #[inline]
-    pub(crate) fn time(&mut self, ticks: u64, ns_per_tick: i64, at: usize) -> Result<i64, Bad> {
+    pub(crate) fn time(&mut self, ticks: u64, ns_per_tick: u64, at: usize) -> Result<i64, Bad> {
         const TIME: Field = Field { name: "time", expected: "a time" };
         let first = *self.first_tick.get_or_insert(ticks);
-        // Both are below 2^63, so the difference fits.
-        let time_ns = (ticks as i64 - first as i64).checked_mul(ns_per_tick);
+        // Both are below 2^63, so the difference fits. A tick is far below 2^63 ns.
+        let time_ns = (ticks as i64 - first as i64).checked_mul(ns_per_tick as i64);
         // Half of what 64 bits hold in either direction, so that times can be subtracted.
         time_ns.filter(|time_ns| time_ns.unsigned_abs() < 1 << 62).ok_or_else(|| {
             let limit = "more than 146 years away from the first request";
             Bad::new(at, Complaint::Beyond(TIME, limit))
         })
-    }
-
-    /// A whole number of the format's units of time, as [`Collector::time`].
-    #[inline]
-    pub(crate) fn ticks(&mut self, ticks: u64, at: usize) -> Result<i64, Bad> {
-        // A unit is far below 2^63 ns.
-        self.time(ticks, self.units.time_ns as i64, at)
     }
 
     /// Index of a volume by its key, by which volumes are numbered in the end.

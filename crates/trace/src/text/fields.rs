@@ -127,16 +127,6 @@ fn quote(line: &[u8], at: usize) -> String {
     text
 }
 
-#[inline]
-pub(crate) fn in_bytes(units: u64, unit: u64, most: u64) -> Option<u64> {
-    units.checked_mul(unit).filter(|&bytes| bytes <= most)
-}
-
-#[cold]
-fn beyond(at: usize, field: Field, limit: &'static str) -> Bad {
-    Bad::new(at, Complaint::Beyond(field, limit))
-}
-
 /// Walks over the fields of a line, which are separated by commas (`COMMA`) or by blanks.
 pub(crate) struct Fields<'a, const COMMA: bool> {
     pub(crate) line: &'a [u8],
@@ -246,25 +236,18 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
 
     #[inline]
     pub(crate) fn offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        let start = self.at;
-        let units = self.number(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
-        in_bytes(units, unit, OFFSET_BYTES_MAX).ok_or_else(|| beyond(start, field, BEYOND_OFFSET))
+        Ok(self.number(field, OFFSET_BYTES_MAX / unit, BEYOND_OFFSET)? * unit)
     }
 
     #[inline]
     pub(crate) fn length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
-        let start = self.at;
-        let units = self.number(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)?;
-        let bytes = in_bytes(units, unit, LENGTH_BYTES_MAX);
-        bytes.map(|bytes| bytes as u32).ok_or_else(|| beyond(start, field, BEYOND_LENGTH))
+        Ok((self.number(field, LENGTH_BYTES_MAX / unit, BEYOND_LENGTH)? * unit) as u32)
     }
 
     /// The length of a trim, which may be that of a whole device; [`Collector::push_trim`] cuts it.
     #[inline]
     pub(crate) fn trim_length(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        let start = self.at;
-        let units = self.number(field, TRIM_BYTES_MAX, "64 TiB or more")?;
-        in_bytes(units, unit, TRIM_BYTES_MAX).ok_or_else(|| beyond(start, field, "64 TiB or more"))
+        Ok(self.number(field, TRIM_BYTES_MAX / unit, "64 TiB or more")? * unit)
     }
 
     /// A decimal number of units of `ns_per_unit` (a power of ten), in nanoseconds; digits below them are cut off.
@@ -314,16 +297,12 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
 
     #[inline]
     pub(crate) fn hex_offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        let start = self.at;
-        let units = self.hex(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
-        in_bytes(units, unit, OFFSET_BYTES_MAX).ok_or_else(|| beyond(start, field, BEYOND_OFFSET))
+        Ok(self.hex(field, OFFSET_BYTES_MAX / unit, BEYOND_OFFSET)? * unit)
     }
 
     #[inline]
     pub(crate) fn hex_length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
-        let start = self.at;
-        let bytes = in_bytes(self.hex(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)?, unit, LENGTH_BYTES_MAX);
-        bytes.map(|bytes| bytes as u32).ok_or_else(|| beyond(start, field, BEYOND_LENGTH))
+        Ok((self.hex(field, LENGTH_BYTES_MAX / unit, BEYOND_LENGTH)? * unit) as u32)
     }
 
     /// Whether a field between commas is empty; steps over it then.
@@ -364,8 +343,8 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         let (length, usual, end) = match *self.line.get(self.at..).unwrap_or_default() {
             [b'R', b'e', b'a', b'd', end, ..] => (4, operations::READ, end),
             [b'W', b'r', b'i', b't', b'e', end, ..] => (5, operations::WRITE, end),
-            [b'R', end, ..] => (1, operations::READ, end),
-            [b'W', end, ..] => (1, operations::WRITE, end),
+            [b'R' | b'r', end, ..] => (1, operations::READ, end),
+            [b'W' | b'w', end, ..] => (1, operations::WRITE, end),
             _ => return self.any_operation(name, of),
         };
         if !of.is_plain() || !Self::ends_field(end) {

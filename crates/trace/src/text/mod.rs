@@ -10,7 +10,7 @@ pub(crate) use collect::{Collector, Parsed};
 pub(crate) use digits::DigestReader;
 pub(crate) use fields::{
     BEYOND_LENGTH, BEYOND_OFFSET, Bad, Complaint, Field, Fields, LENGTH_BYTES_MAX, OFFSET_BYTES_MAX,
-    SECTOR_BYTES, in_bytes,
+    SECTOR_BYTES,
 };
 
 use crate::columns::Columns;
@@ -68,8 +68,8 @@ pub(crate) trait LineParser: Default + Send + 'static {
         !Self::HEADER.is_empty() && layout::names(line, Self::HEADER)
     }
 
-    /// Reads one line, which is not blank and comes without its end.
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad>;
+    /// Reads one line, which is not blank and comes without its end, in these units.
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad>;
 }
 
 /// What a parser makes of the first lines of a text.
@@ -96,7 +96,7 @@ impl Trial {
         // Disorder says nothing about the layout.
         let options = OpenOptions { sort_window_ns: u64::MAX, ..options.clone() };
         parser.configure(&options);
-        let mut sink = Collector::new(&options, units);
+        let (units, mut sink) = (options.units(units), Collector::new(&options));
         let has_header = lines.first().is_some_and(|line| parser.is_header(line));
         let (mut read, mut all) = (0, 0);
         for line in lines {
@@ -105,7 +105,7 @@ impl Trial {
             }
             all += 1;
             read += usize::from(
-                (!P::COMMAS || line.contains(&b',')) && parse(&mut parser, line, &mut sink).is_ok(),
+                (!P::COMMAS || line.contains(&b',')) && parse(&mut parser, line, units, &mut sink).is_ok(),
             );
         }
         let volumes = sink.volumes().len() as usize;
@@ -144,20 +144,14 @@ impl Trial {
 }
 
 /// Reads a line, whose fields may be in quotes where commas part them.
-#[inline]
-fn parse<P: LineParser>(parser: &mut P, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
-    match parser.line(line, sink) {
-        Err(_) if P::COMMAS && unquoted(parser, line, sink) => Ok(()),
-        done => done,
+#[inline(never)]
+fn parse<P: LineParser>(parser: &mut P, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
+    let read = parser.line(line, units, sink);
+    if read.is_ok() || !P::COMMAS || !line.contains(&b'"') {
+        return read;
     }
-}
-
-#[cold]
-fn unquoted<P: LineParser>(parser: &mut P, line: &[u8], sink: &mut Collector) -> bool {
-    line.contains(&b'"') && {
-        let fields = layout::Delimiter::Byte(b',').fields(line);
-        parser.line(&fields.join(&b','), sink).is_ok()
-    }
+    let fields = layout::Delimiter::Byte(b',').fields(line).join(&b',');
+    parser.line(&fields, units, sink).or(read)
 }
 
 /// No line of a request is shorter than this many bytes.
@@ -167,6 +161,7 @@ pub(crate) struct Text<P> {
     blocks: Blocks,
     block: Vec<u8>,
     parser: P,
+    units: Units,
     sink: Collector,
     skip: bool,
     /// Whether a header has come: further ones are counted.
@@ -193,11 +188,11 @@ impl<P: LineParser> Text<P> {
         options: &OpenOptions,
         lines_before: u64,
     ) -> Box<dyn Feed> {
-        let mut sink = Collector::new(options, units);
+        let (units, mut sink) = (options.units(units), Collector::new(options));
         parser.configure(options);
         sink.quality.lines = lines_before;
         let skip = options.on_bad_line == OnBadLine::Skip;
-        Box::new(Text { blocks, block: first, parser, sink, skip, begun: false, any: false })
+        Box::new(Text { blocks, block: first, parser, units, sink, skip, begun: false, any: false })
     }
 
     fn nothing(&self) -> TraceError {
@@ -229,27 +224,30 @@ impl<P: LineParser> Text<P> {
             rest = behind;
             self.sink.quality.lines += 1;
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if let Err(bad) = parse(&mut self.parser, line, &mut self.sink) {
-                self.bad_line(line, &bad)?;
+            // Constants are a third faster than units in memory.
+            let read = match self.units == P::UNITS {
+                true => self.parser.line(line, P::UNITS, &mut self.sink),
+                false => parse(&mut self.parser, line, self.units, &mut self.sink),
+            };
+            if read.is_err() {
+                self.odd_line(line)?;
             }
         }
         Ok(())
     }
 
+    /// A line that is blank, a header, in quotes, behind a mark, or bad.
     #[cold]
-    fn bad_line(&mut self, line: &[u8], bad: &Bad) -> Result<(), TraceError> {
+    fn odd_line(&mut self, mut line: &[u8]) -> Result<(), TraceError> {
         let number = self.sink.quality.lines;
+        // Files were put together, and each may begin with marks.
+        while let Some(rest) = line.strip_prefix(BYTE_ORDER_MARK) {
+            line = rest;
+        }
         if is_blank(line) {
             return Ok(());
         }
-        if line.starts_with(BYTE_ORDER_MARK) {
-            // Files were put together, and each may begin with marks.
-            let marks =
-                line.as_chunks::<3>().0.iter().take_while(|bytes| bytes[..] == *BYTE_ORDER_MARK).count();
-            let text = &line[3 * marks..];
-            let read = parse(&mut self.parser, text, &mut self.sink);
-            return read.or_else(|bad| self.bad_line(text, &bad));
-        }
+        let Err(bad) = parse(&mut self.parser, line, self.units, &mut self.sink) else { return Ok(()) };
         if self.parser.is_header(line) {
             self.sink.quality.passed_lines += u64::from(std::mem::replace(&mut self.begun, true));
             return Ok(());
