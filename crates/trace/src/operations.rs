@@ -24,7 +24,7 @@ pub struct Operation {
 impl Operation {
     const NONE: Operation = Operation { flush_first: false, op: None, durable: false };
 
-    const fn plain(op: Op) -> Operation {
+    pub(crate) const fn plain(op: Op) -> Operation {
         Operation { op: Some(op), ..Operation::NONE }
     }
 }
@@ -32,7 +32,7 @@ impl Operation {
 pub(crate) const READ: Operation = Operation::plain(Op::Read);
 pub(crate) const WRITE: Operation = Operation::plain(Op::Write);
 const TRIM: Operation = Operation::plain(Op::Trim);
-const FLUSH: Operation = Operation::plain(Op::Flush);
+pub(crate) const FLUSH: Operation = Operation::plain(Op::Flush);
 
 const PREFIXES: [&[u8]; 5] = [b"req_op_", b"irp_mj_", b"nvme_cmd_", b"bio_", b"spdk_bdev_io_type_"];
 

@@ -103,9 +103,6 @@ pub struct OpenOptions {
     /// Requests up to this much earlier than the latest one before them are sorted into place and
     /// counted; anything earlier is an error. Nanoseconds; default one second.
     pub sort_window_ns: u64,
-    /// Whether lines of one time, process and direction with consecutive addresses become the one
-    /// request they were (FIU, which writes a line for every 4 KB); default yes.
-    pub join_lines: bool,
     /// Which event of a request in blkparse text is taken; default: issued to the driver.
     pub blkparse_action: BlkparseAction,
     /// The columns of a text of any layout; `None` for the formats.
@@ -134,7 +131,6 @@ impl Default for OpenOptions {
             format: None,
             on_bad_line: OnBadLine::Fail,
             sort_window_ns: 1_000_000_000,
-            join_lines: true,
             blkparse_action: BlkparseAction::Issued,
             layout: None,
             time_unit_ns: None,

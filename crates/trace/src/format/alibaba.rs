@@ -29,13 +29,12 @@ impl LineParser for Alibaba {
         let device = fields.small(DEVICE)?;
         let operation = fields.operation("opcode", &sink.vocabulary)?;
         let offset_bytes = fields.offset(Field::OFFSET, units.offset_bytes)?;
-        let length_bytes = fields.length(Field::LENGTH, units.length_bytes)?;
+        let length_bytes = fields.length(Field::LENGTH, units.length_bytes, operation.op)?;
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
         fields.end()?;
         let time_ns = sink.time(time, units.time_ns, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
-        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        sink.push_operation(operation, request)
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }

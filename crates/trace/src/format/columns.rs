@@ -13,8 +13,7 @@ use crate::operations::KNOWN;
 use crate::options::OpenOptions;
 use crate::request::{CHUNK_BYTES, Op};
 use crate::text::{
-    BEYOND_LENGTH, BEYOND_OFFSET, Bad, Collector, Complaint, Field, LENGTH_BYTES_MAX, LineParser,
-    OFFSET_BYTES_MAX, Parsed, exact,
+    BEYOND_OFFSET, Bad, Collector, Complaint, Field, LineParser, OFFSET_BYTES_MAX, Parsed, exact, length_max,
 };
 use crate::units::Units;
 
@@ -159,8 +158,8 @@ impl LineParser for OwnColumns {
         let (mut offset_bytes, mut length_bytes) = (0, 0);
         if kind != Op::Flush {
             offset_bytes = bytes(offset, Field::OFFSET, units.offset_bytes, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
-            length_bytes =
-                bytes(length, Field::LENGTH, units.length_bytes, LENGTH_BYTES_MAX, BEYOND_LENGTH)? as u32;
+            let (most, limit) = length_max(operation.op);
+            length_bytes = bytes(length, Field::LENGTH, units.length_bytes, most, limit)?;
         }
         let (time_at, queue) = (time.0, queue_of(queue)?);
         let time_ns = sink.time(time_ns as u64, 1, time_at)?;
@@ -169,12 +168,12 @@ impl LineParser for OwnColumns {
             text => sink.volume(self.volume(text), |_| String::from_utf8_lossy(text).into_owned()),
         };
         if kind.moves_data() && length_bytes > 0 {
-            add_contents(sink, content, length_bytes)?;
+            add_contents(sink, content, length_bytes as u32)?;
         }
-        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        sink.push_operation(operation, request)?;
-        if queue != 0 && (kind == Op::Flush || length_bytes > 0) {
-            sink.flag_last(queue << QUEUE_SHIFT);
+        let first_row = sink.rows();
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })?;
+        if queue != 0 {
+            sink.flag_from(first_row, queue << QUEUE_SHIFT);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@
 //! Source: J. Bucy et al., "The DiskSim Simulation Environment Version 4.0 Reference Manual", 2008.
 
 use super::Row;
-use crate::request::Op;
+use crate::operations::{READ, WRITE};
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 use crate::units::Units;
 
@@ -58,15 +58,15 @@ impl<const UNIT: u64> LineParser for DiskSim<UNIT> {
             return Err(Bad::new(offset_at, Complaint::NotA(address)));
         }
         let length_at = fields.at;
-        let length_bytes = fields.length(size, units.length_bytes)?;
-        if !u64::from(length_bytes).is_multiple_of(SECTOR_BYTES) {
+        let length_bytes = fields.length(size, units.length_bytes, None)?;
+        if !length_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(Bad::new(length_at, Complaint::NotA(size)));
         }
         let flags = fields.number(FLAGS, u64::from(u32::MAX), "beyond 2^32")?;
         fields.end()?;
-        let op = if flags & READ_FLAG == 0 { Op::Write } else { Op::Read };
+        let operation = if flags & READ_FLAG == 0 { WRITE } else { READ };
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }

@@ -13,6 +13,7 @@
 //! "DiskIo_TypeGroup1 class" (reads and writes) and "DiskIo_TypeGroup3 class" (flushes).
 
 use super::Row;
+use crate::operations::Operation;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
 use crate::units::Units;
@@ -97,7 +98,8 @@ impl Etw {
         self.recognised = true;
         let time_ns = sink.time(time, units.time_ns, time_at)?;
         let volume = sink.volume(u64::from(disk), |disk| disk.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        let operation = Operation::plain(op);
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 
     fn header(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {

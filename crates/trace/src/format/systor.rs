@@ -39,15 +39,10 @@ impl LineParser for Systor {
         };
         let lun = fields.small(LUN)?;
         let offset_bytes = fields.offset(Field::OFFSET, units.offset_bytes)?;
-        let length_bytes = fields.length(Field::SIZE, units.length_bytes)?;
+        let length_bytes = fields.length(Field::SIZE, units.length_bytes, operation.op)?;
         fields.end()?;
-        if operation.op.is_none() {
-            sink.pass_line();
-            return Ok(());
-        }
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(lun), |lun| lun.to_string());
-        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        sink.push_operation(operation, request)
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }
