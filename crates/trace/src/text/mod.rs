@@ -163,6 +163,8 @@ pub(crate) struct Text<P> {
     units: Units,
     sink: Collector,
     skip: bool,
+    /// A request out of order that may be the last one, and how many requests had come.
+    stray: Option<(TraceError, usize)>,
     /// Whether a header has come: further ones are counted.
     begun: bool,
     any: bool,
@@ -191,7 +193,17 @@ impl<P: LineParser> Text<P> {
         parser.configure(options);
         sink.quality.lines = lines_before;
         let skip = options.on_bad_line == OnBadLine::Skip;
-        Box::new(Text { blocks, block: first, parser, units, sink, skip, begun: false, any: false })
+        Box::new(Text {
+            blocks,
+            block: first,
+            parser,
+            units,
+            sink,
+            skip,
+            stray: None,
+            begun: false,
+            any: false,
+        })
     }
 
     fn nothing(&self) -> TraceError {
@@ -233,7 +245,13 @@ impl<P: LineParser> Text<P> {
                 self.odd_line(line)?;
             }
         }
-        Ok(())
+        self.check_stray()
+    }
+
+    /// A request out of order is an error as soon as others follow.
+    fn check_stray(&mut self) -> Result<(), TraceError> {
+        let others_follow = |&mut (_, requests): &mut (TraceError, usize)| self.sink.rows() > requests;
+        self.stray.take_if(others_follow).map_or(Ok(()), |(error, _)| Err(error))
     }
 
     /// A line that is blank, a header, in quotes, behind a mark, or bad.
@@ -247,21 +265,28 @@ impl<P: LineParser> Text<P> {
         if is_blank(line) {
             return Ok(());
         }
+        self.check_stray()?;
         let Err(bad) = parse(&mut self.parser, line, self.units, &mut self.sink) else { return Ok(()) };
         if self.parser.is_header(line) {
             self.sink.quality.passed_lines += u64::from(std::mem::replace(&mut self.begun, true));
             return Ok(());
         }
         let error = bad.to_error(&self.blocks.name, number, line);
-        if !self.skip {
-            return Err(error);
+        match self.stray.take() {
+            _ if self.skip => self.leave_out(&error),
+            Some((first, _)) => return Err(first),
+            None if error.cause == ErrorCause::Disorder => self.stray = Some((error, self.sink.rows())),
+            None => return Err(error),
         }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, error: &TraceError) {
         let quality = &mut self.sink.quality;
         quality.bad_lines_skipped += 1;
         if quality.bad_lines.len() < BAD_LINES_LISTED {
             quality.bad_lines.push(format!("{}: {}", error.place, error.what));
         }
-        Ok(())
     }
 }
 
@@ -281,8 +306,16 @@ impl<P: LineParser> Feed for Text<P> {
         let at_end = self.ended();
         if at_end {
             self.sink.quality.notes = [std::mem::take(&mut self.blocks.notes), self.parser.notes()].concat();
+            if let Some((error, _)) = self.stray.take() {
+                self.leave_out(&error);
+                let note = format!("the last request is left out: {}", error.what);
+                self.sink.quality.notes.push(note);
+            }
         }
         let columns = self.sink.take(at_end);
+        if let Some((_, requests)) = &mut self.stray {
+            *requests = self.sink.rows();
+        }
         self.any |= columns.len() > 0;
         if at_end && !self.any {
             return Err(self.nothing());

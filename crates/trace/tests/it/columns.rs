@@ -58,10 +58,10 @@ fn times_with_more_digits_than_a_double_are_exact() {
     let canonical = "t,op,offset_bytes,length_bytes\n";
     let text =
         "1712345678.000000100,W,0,4096\n1712345678.000000300,W,4096,4096\n1.712345678000001E9,W,0,512\n";
-    let trace = open_with(&format!("{canonical}{text}"), &how("time=t", "s")).unwrap();
+    let trace = open_with(format!("{canonical}{text}"), &how("time=t", "s")).unwrap();
     assert_eq!(*trace.time_ns, [0, 200, 900]);
     // Without the unit, digits below a nanosecond tell that it is another one.
-    let message = open_with(&format!("{canonical}{text}"), &how("time=t", "")).unwrap_err().to_string();
+    let message = open_with(format!("{canonical}{text}"), &how("time=t", "")).unwrap_err().to_string();
     assert!(message.contains("t:2:1: time '1712345678.000000100' is not a whole number"), "{message}");
     assert!(message.contains("--time-unit s"), "{message}");
 }
