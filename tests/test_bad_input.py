@@ -23,10 +23,10 @@ def truncated_gzip() -> bytes:
 
 
 def backwards() -> bytes:
-    """The last request an hour before the first ones: no sorting window reaches that far."""
+    """The last request but one an hour before the first ones: no sorting window reaches that far."""
     start = 10**13
-    good = [(start + number * 10**6, number, "W", number) for number in range(300_000)]
-    return fiu([*good, (start - 3600 * 10**9, 0, "W", 1)]).encode()
+    *good, last = ((start + number * 10**6, number, "W", number) for number in range(300_001))
+    return fiu([*good, (start - 3600 * 10**9, 0, "W", 1), last]).encode()
 
 
 ONE_DIE = ("channels=1", "chips_per_channel=1", "dies_per_chip=1", "planes_per_die=1")

@@ -268,6 +268,9 @@ def test_export_says_how_much_it_cannot_keep(tmp_path: Path) -> None:
         "trims and flushes": 1, "operations, and times below 1 s": 3, "contents": 2}  # fmt: skip
     assert list(struct.iter_unpack("<IQIq", path.read_bytes())) == [
         (0, 1, 4096, -1), (0, 2, 4096, 3), (0, 0, 4096, -1), (2, 2, 4096, -1)]  # fmt: skip
+    # Objects are read back as pages, accesses as reads.
+    assert of(ft.open(path, "oraclegeneral"), "time_ns", "op", "offset_bytes", "length_bytes") == [
+        (0, 0, 4096, 4096), (0, 0, 8192, 4096), (0, 0, 0, 4096), (2_000_000_000, 0, 8192, 4096)]  # fmt: skip
     assert trace.export(path, to="mqsim") == {
         "trims and flushes": 1, "requests that grew to whole sectors": 1,
         "requests with FUA or of a queue": 1}  # fmt: skip

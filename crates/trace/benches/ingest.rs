@@ -1,4 +1,4 @@
-//! How fast traces are read, beside the bare loop that only finds newlines. Arguments are further trace files.
+//! How fast traces are read, beside the bare loop that only finds newlines.
 
 #![allow(clippy::print_stdout)]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use flashtwin_bits::SplitMix64;
-use flashtwin_trace::{ContentSource, OpenOptions, PageTrace, Source, Trace, TraceError, TraceStream};
+use flashtwin_trace::{OpenOptions, Source, Trace, TraceError, TraceStream};
 
 const LINES: u64 = 2_000_000;
 const RUNS: usize = 3;
@@ -24,11 +24,7 @@ fn main() -> Result<(), TraceError> {
         let source = Source::Bytes(name.to_owned(), text.as_bytes().into());
         text_speed(&source, text.as_bytes(), &options)?;
     }
-    parquet_speed()?;
-    for path in std::env::args().skip(1).filter(|arg| arg != "--bench") {
-        file_speed(Path::new(&path))?;
-    }
-    Ok(())
+    parquet_speed()
 }
 
 type Generator = fn(&mut String, u64, &mut Random);
@@ -196,28 +192,6 @@ fn parquet_file_speed(path: &Path) -> Result<(), TraceError> {
         size as f64 / trace.len() as f64,
         trace.len(),
         trace.content.len()
-    );
-    Ok(())
-}
-
-fn file_speed(path: &Path) -> Result<(), TraceError> {
-    let source = Source::File(path.to_owned());
-    let (seconds, trace) = best(|| Trace::open(&source, &OpenOptions::default(), &()))?;
-    let content = if trace.has_content() { ContentSource::Recorded } else { ContentSource::None };
-    let (build, pages) = best(|| PageTrace::build(&trace, 4096, content))?;
-    let (digest, _) = best(|| Ok(trace.digest()))?;
-    println!(
-        "{}: {} {:.1} M lines/s, {} requests, {} contents; PageTrace {} page operations in {:.0} ms, {} pages, {:?}; digest {:.0} ms",
-        path.display(),
-        trace.format,
-        trace.quality.lines as f64 / seconds / 1e6,
-        trace.len(),
-        trace.content_count(),
-        pages.columns.page_ops(),
-        build * 1e3,
-        pages.outline.footprint_pages(),
-        pages.outline.quality,
-        digest * 1e3,
     );
     Ok(())
 }

@@ -100,8 +100,6 @@ impl Holes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Op;
-    use crate::trace::TraceBuilder;
     use flashtwin_bits::SplitMix64;
 
     #[test]
@@ -138,18 +136,5 @@ mod tests {
                 assert_eq!(holes.cover(volume as u32, &range), all, "{range:?}");
             }
         }
-    }
-
-    #[test]
-    fn requests_fill_holes_and_make_some() {
-        let mut trace = TraceBuilder::new("holes");
-        trace.request(0, Op::Write, 4096, 4096, &[]).request(1, Op::Trim, 32768, 8192, &[]);
-        trace.request(2, Op::Read, 0, 4096, &[]).request(3, Op::Flush, 0, 0, &[]);
-        let trace = trace.build().unwrap();
-        let mut holes = Holes::default();
-        holes.add(0, 0..16384);
-        trace.requests(0..4).pass(0..4, &mut holes);
-        let left: Vec<_> = holes.iter().collect();
-        assert_eq!(left, [(0, 0..4096), (0, 8192..16384), (0, 32768..40960)]);
     }
 }

@@ -32,8 +32,11 @@ pub fn memory_in_whole(
         _ => None,
     };
     let bytes = metadata.map_or(0, |metadata| metadata.len());
-    let times =
-        if bytes > 0 && Input::open(source)?.is_packed() { MOST_TIMES_COMPRESSED } else { MOST_TIMES_FILE };
+    let times = if bytes > 0 && Input::open(source, options.format)?.is_packed() {
+        MOST_TIMES_COMPRESSED
+    } else {
+        MOST_TIMES_FILE
+    };
     if bytes == 0 || bytes.saturating_mul(times) < memory_available_bytes().unwrap_or(0) {
         return Ok(0);
     }

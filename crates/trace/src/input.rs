@@ -13,6 +13,7 @@ use std::time::SystemTime;
 
 use crate::containers::{self, Layers, Origin, Reader, read_error};
 use crate::error::{ErrorCause, TraceError};
+use crate::options::Format;
 
 /// Where a trace comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +77,8 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    pub(crate) fn open(source: &Source) -> Result<Input, TraceError> {
+    /// Unpacks it; some binary records only where their `format` is asked for.
+    pub(crate) fn open(source: &Source, format: Option<Format>) -> Result<Input, TraceError> {
         let name = source.label();
         let io_error = |error: io::Error| TraceError::io(&name, &error);
         let mut watched = None;
@@ -96,6 +98,7 @@ impl Input {
         let done = Arc::new(AtomicU64::new(0));
         let origin = Origin {
             name: name.clone(),
+            format,
             path: path.cloned(),
             done: Arc::clone(&done),
             total: RefCell::new(total),

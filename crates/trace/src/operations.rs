@@ -1,8 +1,11 @@
 //! Operations by their words: the one vocabulary of all readers.
 //!
 //! Words count as a whole and in either case: names such as `write` or `discard`, also behind a prefix (`REQ_OP_WRITE`,
-//! `IRP_MJ_READ`); the letters of blktrace (RWBS); opcodes of SCSI and NVMe in hex. Zeroes that are written are a write.
-//! Numbers and `true` mean something else in every tool, so that only the user's own words give them a meaning.
+//! `IRP_MJ_READ`); the letters of blktrace (RWBS); opcodes of SCSI and NVMe in hex. Numbers and `true`
+//! mean something else in every tool, so that only the user's own words give them a meaning.
+//!
+//! A command to write zeroes (`REQ_OP_WRITE_ZEROES`, `WZ`) is a trim: it moves no data, the pages read as zeroes, and
+//! Linux lets the drive deallocate unless the caller forbids that, which no trace records.
 //!
 //! Source: blk_fill_rwbs in the kernel's kernel/trace/blktrace.c, include/linux/blk_types.h; SCSI Block Commands (SBC-4);
 //! NVM Command Set Specification 1.0, figure "Opcodes for NVM Commands".
@@ -24,7 +27,7 @@ pub struct Operation {
 impl Operation {
     const NONE: Operation = Operation { flush_first: false, op: None, durable: false };
 
-    const fn plain(op: Op) -> Operation {
+    pub(crate) const fn plain(op: Op) -> Operation {
         Operation { op: Some(op), ..Operation::NONE }
     }
 }
@@ -32,17 +35,28 @@ impl Operation {
 pub(crate) const READ: Operation = Operation::plain(Op::Read);
 pub(crate) const WRITE: Operation = Operation::plain(Op::Write);
 const TRIM: Operation = Operation::plain(Op::Trim);
-const FLUSH: Operation = Operation::plain(Op::Flush);
+pub(crate) const FLUSH: Operation = Operation::plain(Op::Flush);
 
 const PREFIXES: [&[u8]; 5] = [b"req_op_", b"irp_mj_", b"nvme_cmd_", b"bio_", b"spdk_bdev_io_type_"];
 
 /// Names without prefix, and without the length of a SCSI command (`READ(10)`).
 const NAMES: [(Operation, &[&[u8]]); 4] = [
     (READ, &[b"read", b"rd"]),
-    (WRITE, &[b"write", b"wr", b"write_zeroes", b"write_same", b"write_verify", b"zone_append"]),
+    (WRITE, &[b"write", b"wr", b"write_same", b"write_verify", b"zone_append"]),
     (
         TRIM,
-        &[b"t", b"trim", b"discard", b"unmap", b"erase", b"secure_erase", b"deallocate", b"dsm", b"delete"],
+        &[
+            b"t",
+            b"trim",
+            b"discard",
+            b"unmap",
+            b"erase",
+            b"secure_erase",
+            b"deallocate",
+            b"dsm",
+            b"delete",
+            b"write_zeroes",
+        ],
     ),
     (
         FLUSH,
@@ -147,7 +161,7 @@ fn rwbs(word: &[u8]) -> Option<Operation> {
         _ => (false, word),
     };
     let (op, flags) = match main {
-        [b'W' | b'w', b'Z' | b'z', flags @ ..] => (Some(Op::Write), flags),
+        [b'W' | b'w', b'Z' | b'z', flags @ ..] => (Some(Op::Trim), flags),
         [b'R' | b'r', flags @ ..] => (Some(Op::Read), flags),
         [b'W' | b'w', flags @ ..] => (Some(Op::Write), flags),
         [b'D' | b'd', b'E' | b'e', flags @ ..] | [b'D' | b'd', flags @ ..] => (Some(Op::Trim), flags),

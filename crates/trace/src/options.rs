@@ -103,18 +103,15 @@ pub struct OpenOptions {
     /// Requests up to this much earlier than the latest one before them are sorted into place and
     /// counted; anything earlier is an error. Nanoseconds; default one second.
     pub sort_window_ns: u64,
-    /// Whether lines of one time, process and direction with consecutive addresses become the one
-    /// request they were (FIU, which writes a line for every 4 KB); default yes.
-    pub join_lines: bool,
     /// Which event of a request in blkparse text is taken; default: issued to the driver.
     pub blkparse_action: BlkparseAction,
     /// The columns of a text of any layout; `None` for the formats.
     pub layout: Option<Layout>,
     /// Nanoseconds of a unit of the times of a text; default: as the format says.
     pub time_unit_ns: Option<u64>,
-    /// Bytes of a unit of its offsets; the same.
+    /// Bytes of a unit of its offsets, 1 or more; the same.
     pub offset_unit_bytes: Option<u64>,
-    /// Bytes of a unit of its lengths; the same.
+    /// Bytes of a unit of its lengths, 1 or more; the same.
     pub length_unit_bytes: Option<u64>,
     /// Words of operations, beside those that every reader knows.
     pub op_words: Vocabulary,
@@ -134,7 +131,6 @@ impl Default for OpenOptions {
             format: None,
             on_bad_line: OnBadLine::Fail,
             sort_window_ns: 1_000_000_000,
-            join_lines: true,
             blkparse_action: BlkparseAction::Issued,
             layout: None,
             time_unit_ns: None,

@@ -176,7 +176,8 @@ fn write_line(text: &mut Vec<u8>, event: &Event) -> io::Result<()> {
     let operation = match () {
         () if has(DISCARD) => "D",
         () if has(ZONE_MANAGEMENT) => "N",
-        () if has(WRITE | ZONE_APPEND | WRITE_ZEROES) => "W",
+        () if has(WRITE_ZEROES) => "WZ",
+        () if has(WRITE | ZONE_APPEND) => "W",
         () if bytes > 0 => "R",
         () => "N",
     };

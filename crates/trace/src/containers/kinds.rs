@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::{Origin, Reader, blktrace, records, utf16};
+use super::{Origin, Reader, archives, blktrace, records, utf16};
 
 type Open = fn(Reader, &Origin) -> io::Result<Reader>;
 
@@ -42,14 +42,9 @@ const fn named(name: &'static str, command: &'static str, fits: fn(&[u8]) -> boo
 const TO_FRAME: &str = "read it with PyArrow, Polars or pandas, and use ft.Trace.from_frame(frame)";
 const AS_CSV: &str = "write its requests as CSV, and name the columns with --columns";
 const BY_7Z: &str = "unpack it (7z x FILE), and name the trace in it";
-const BY_UNZIP: &str =
-    "read a file of it: unzip -p FILE NAME | flashtwin trace info - (unzip -l FILE lists the names)";
-const BY_TAR: &str =
-    "read a file of it: tar -xOf FILE NAME | flashtwin trace info - (tar -tf FILE lists the names)";
 const BY_LFS: &str = "fetch the file: git lfs pull --include FILE";
 const BY_SQLITE: &str = "write its table as CSV: sqlite3 -header -csv FILE 'SELECT * FROM requests'";
 const DOWNLOAD: &str = "download the file itself: the address needs a log-in, or links to a page about it";
-const BY_ORACLE: &str = "read it with numpy.fromfile('FILE', '<u4,<u8,<u4,<i8') (seconds, object, bytes, next use); it has no operations";
 const BY_VSCSI: &str = "write it as text with libCacheSim: bin/tracePrint FILE vscsi";
 
 /// The first that fits is taken.
@@ -63,12 +58,12 @@ pub(super) static KINDS: &[Kind] = &[
     packed("zstd", zstd, |head| matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])),
     packed("UTF-16", utf16::open, utf16::fits),
     packed(blktrace::NAME, blktrace::open, blktrace::is_event),
-    named("a zip archive", BY_UNZIP, |head| head.starts_with(b"PK\x03\x04")),
-    named("a tar archive", BY_TAR, |head| head.get(257..262) == Some(b"ustar")),
+    packed("zip", archives::zip, |head| head.starts_with(b"PK\x03\x04")),
+    packed("tar", archives::tar, |head| head.get(257..262) == Some(b"ustar")),
     named("a 7z archive", BY_7Z, |head| head.starts_with(b"7z\xbc\xaf\x27\x1c")),
     named("a RAR archive", BY_7Z, |head| head.starts_with(b"Rar!\x1a\x07")),
     named("binary vSCSI (CloudPhysics)", BY_VSCSI, records::is_vscsi),
-    named("oracleGeneral of libCacheSim", BY_ORACLE, records::is_oracle_general),
+    packed(records::ORACLE_GENERAL, records::open_oracle_general, records::is_oracle_general),
     named("an LCS trace of libCacheSim", AS_CSV, |head| {
         head.starts_with(b"\xf0\xde\xbc\x9a\x78\x56\x34\x12")
     }),

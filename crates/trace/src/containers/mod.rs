@@ -1,10 +1,13 @@
 //! The packing of a trace: compression, archives, encodings, binary records. Each layer is recognised by its first bytes
 //! and unpacked on the way in, so that a reader gets text (or Parquet). Other things get their name and the next command.
 
+mod archives;
 mod blktrace;
 mod kinds;
 mod records;
 mod utf16;
+
+pub(crate) use records::ORACLE_GENERAL;
 
 use std::cell::RefCell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -14,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::kinds::{KINDS, Kind};
 use crate::error::{ErrorCause, TraceError};
+use crate::options::Format;
 
 pub(crate) type Reader = Box<dyn BufRead + Send>;
 
@@ -28,6 +32,8 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(crate) struct Origin {
     /// How messages call it.
     pub(crate) name: String,
+    /// The format that the user names.
+    pub(crate) format: Option<Format>,
     /// Its file, beside which others of the same recording may be.
     pub(crate) path: Option<PathBuf>,
     /// Bytes read so far, of all files.
@@ -96,7 +102,13 @@ fn next_layer(
     // A processor without events has an empty file.
     let is_share =
         head.is_empty() && layers.is_empty() && origin.path.as_deref().is_some_and(blktrace::has_siblings);
-    Ok(KINDS.iter().find(|kind| (kind.fits)(head) || (is_share && kind.name == blktrace::NAME)))
+    let is_asked_for = origin.format.is_some_and(|format| format.name() == records::ORACLE_GENERAL)
+        && !layers.contains(&records::ORACLE_GENERAL);
+    Ok(KINDS.iter().find(|kind| {
+        (kind.fits)(head)
+            || (is_share && kind.name == blktrace::NAME)
+            || (is_asked_for && kind.name == records::ORACLE_GENERAL)
+    }))
 }
 
 /// The first `count` bytes, which stay readable.

@@ -1,6 +1,10 @@
 //! Binary records without a magic number, known by what they hold.
 
-use super::bytes_at;
+use std::io::{self, Write as _};
+
+use super::{Origin, Reader, bytes_at, made, read_record};
+
+pub(crate) const ORACLE_GENERAL: &str = "oraclegeneral";
 
 const ORACLE_RECORD_BYTES: usize = 24;
 /// Fewer records tell nothing.
@@ -23,6 +27,26 @@ pub(super) fn is_oracle_general(head: &[u8]) -> bool {
         && records.is_sorted_by_key(|record| u32::from_le_bytes(bytes_at(record, 0)))
         && records.iter().all(|record| (1..1 << 30).contains(&u32::from_le_bytes(bytes_at(record, 12))))
         && records.iter().enumerate().all(follows)
+}
+
+/// Each record as a line, where it is asked for.
+pub(super) fn open_oracle_general(mut reader: Reader, origin: &Origin) -> io::Result<Reader> {
+    if origin.format.is_none_or(|format| format.name() != ORACLE_GENERAL) {
+        let what =
+            "this is oracleGeneral of libCacheSim, which numbers objects and has no operations".to_owned();
+        let cure = "if its objects are pages of 4,096 bytes, read each access as a read of one: --format oraclegeneral \
+                    (--offset-unit says other bytes of an object)";
+        return Err(io::Error::other(origin.refusal(what, cure)));
+    }
+    let mut record = [0; ORACLE_RECORD_BYTES];
+    Ok(made(move |text| {
+        if !read_record(&mut reader, &mut record)? {
+            return Ok(());
+        }
+        let [seconds, bytes] = [0, 12].map(|at| u32::from_le_bytes(bytes_at(&record, at)));
+        let object = u64::from_le_bytes(bytes_at(&record, 4));
+        writeln!(text, "{ORACLE_GENERAL} {seconds} {object} {bytes}")
+    }))
 }
 
 /// vSCSI records of CloudPhysics: the place of the command (16 bits) in records of both versions, the version behind it.

@@ -24,18 +24,17 @@ impl LineParser for Alibaba {
     const HEADER: &'static str = "volume,op,offset,length,time";
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let device = fields.small(DEVICE)?;
         let operation = fields.operation("opcode", &sink.vocabulary)?;
-        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
-        let length_bytes = fields.length(Field::LENGTH, sink.units.length_bytes)?;
+        let offset_bytes = fields.offset(Field::OFFSET, units.offset_bytes)?;
+        let length_bytes = fields.length(Field::LENGTH, units.length_bytes, operation.op)?;
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
         fields.end()?;
-        let time_ns = sink.ticks(time, time_at)?;
+        let time_ns = sink.time(time, units.time_ns, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
-        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        sink.push_operation(operation, request)
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }

@@ -14,7 +14,7 @@
 use hashbrown::HashSet;
 
 use super::Row;
-use crate::operations::Operation;
+use crate::operations::{Operation, WRITE};
 use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
@@ -79,7 +79,7 @@ impl LineParser for Blkparse {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<false>::new(line);
         if !matches!(fields.peek(), Some(b'0'..=b'9')) {
             return self.other(&fields, sink);
@@ -88,7 +88,7 @@ impl LineParser for Blkparse {
         fields.small(CPU)?;
         fields.number(SEQUENCE, u64::MAX, "beyond 2^64")?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
+        let time = fields.decimal_time(TIME, units.time_ns)?;
         fields.number(Field::PID, u64::MAX, "beyond 2^64")?;
         let action_at = fields.at;
         let action = fields.word(ACTION)?;
@@ -106,10 +106,10 @@ impl LineParser for Blkparse {
             return Ok(());
         }
         let operation = fields.operation("flags", &sink.vocabulary)?;
-        let (offset_bytes, length) = extent(&mut fields, operation, sink.units)?;
+        let (offset_bytes, length_bytes) = extent(&mut fields, operation, units)?;
         let key = u64::from(major) << 32 | u64::from(minor);
         if requeue || (issued && !self.requeued.is_empty()) {
-            let request = (key, operation.op, offset_bytes, length);
+            let request = (key, operation.op, offset_bytes, length_bytes);
             if requeue {
                 self.requeued.insert(request);
             }
@@ -125,18 +125,9 @@ impl LineParser for Blkparse {
         };
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(key, |_| format!("{major},{minor}"));
-        let length_bytes = length as u32;
-        if operation.op == Some(Op::Trim) && length > u64::from(u32::MAX) {
-            let op = Op::Trim;
-            return sink
-                .push_trim(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes }, length);
-        }
-        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        match operation.op {
-            // A command that moves no data.
-            None => sink.push(&request(Op::Write)),
-            Some(_) => sink.push_operation(operation, request),
-        }
+        // A command that moves no data is an empty request.
+        let operation = if operation.op.is_some() { operation } else { WRITE };
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }
 
@@ -174,9 +165,5 @@ fn extent(fields: &mut Fields<'_, false>, operation: Operation, units: Units) ->
         return Ok((0, 0));
     }
     fields.meaning(PLUS, |word| (word == b"+").then_some(()))?;
-    let length = match operation.op {
-        Some(Op::Trim) => fields.trim_length(Field::SECTORS, units.length_bytes)?,
-        _ => fields.length(Field::SECTORS, units.length_bytes)?.into(),
-    };
-    Ok((offset_bytes, length))
+    Ok((offset_bytes, fields.length(Field::SECTORS, units.length_bytes, operation.op)?))
 }

@@ -9,7 +9,7 @@
 //! "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
 
 use super::Row;
-use crate::request::Op;
+use crate::operations::{FLUSH, Operation, READ, WRITE};
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 use crate::units::Units;
 
@@ -34,40 +34,33 @@ impl LineParser for CloudPhysics {
     const HEADER: &'static str = "other,time,op,length,offset";
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         fields.meaning(VERSION, |word| matches!(word, b"1" | b"2").then_some(()))?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
-        let op = fields.meaning(OP, command)?;
+        let time = fields.decimal_time(TIME, units.time_ns)?;
+        let operation = fields.meaning(OP, command)?;
         let size_at = fields.at;
-        let length_bytes = fields.length(SIZE, sink.units.length_bytes)?;
-        let offset_bytes = fields.offset(LBN, sink.units.offset_bytes)?;
+        let length_bytes = fields.length(SIZE, units.length_bytes, None)?;
+        let offset_bytes = fields.offset(LBN, units.offset_bytes)?;
         fields.end()?;
-        let Some(op) = op else {
-            sink.pass_line();
-            return Ok(());
-        };
-        if !u64::from(length_bytes).is_multiple_of(SECTOR_BYTES) {
+        if operation.op.is_some() && !length_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(Bad::new(size_at, Complaint::NotA(SIZE)));
         }
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(0, |volume| volume.to_string());
-        if op == Op::Flush {
-            return sink.push(&Parsed::flush(time_ns, time_at, volume));
-        }
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }
 
-/// The operation of a SCSI command that moves data of known addresses or flushes; `None` if it is no code.
+/// The operation of a SCSI command, without a request unless it moves data of known addresses or flushes.
 #[inline]
-fn command(code: &[u8]) -> Option<Option<Op>> {
+fn command(code: &[u8]) -> Option<Operation> {
     match code {
-        b"28" | b"88" | b"8" | b"08" | b"a8" => Some(Some(Op::Read)),
-        b"2a" | b"8a" | b"a" | b"0a" | b"aa" => Some(Some(Op::Write)),
-        b"35" | b"91" => Some(Some(Op::Flush)),
-        _ if code.len() <= 2 && code.iter().all(u8::is_ascii_hexdigit) => Some(None),
+        b"28" | b"88" | b"8" | b"08" | b"a8" => Some(READ),
+        b"2a" | b"8a" | b"a" | b"0a" | b"aa" => Some(WRITE),
+        b"35" | b"91" => Some(FLUSH),
+        _ if code.len() <= 2 && code.iter().all(u8::is_ascii_hexdigit) => Some(Operation::default()),
         _ => None,
     }
 }

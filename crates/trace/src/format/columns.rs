@@ -13,8 +13,7 @@ use crate::operations::KNOWN;
 use crate::options::OpenOptions;
 use crate::request::{CHUNK_BYTES, Op};
 use crate::text::{
-    BEYOND_LENGTH, BEYOND_OFFSET, Bad, Collector, Complaint, Field, LENGTH_BYTES_MAX, LineParser,
-    OFFSET_BYTES_MAX, Parsed, exact, in_bytes,
+    BEYOND_OFFSET, Bad, Collector, Complaint, Field, LineParser, OFFSET_BYTES_MAX, Parsed, exact, length_max,
 };
 use crate::units::Units;
 
@@ -143,7 +142,7 @@ impl LineParser for OwnColumns {
         self.header.as_deref() == Some(line.trim_ascii())
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let delimiter = self.delimiter.unwrap_or(Delimiter::Blanks);
         let mut cells: [(usize, &[u8]); PARTS] = [(line.len(), &[]); PARTS];
         let mut at = 0;
@@ -156,7 +155,6 @@ impl LineParser for OwnColumns {
             at += next;
         }
         let [time, op, offset, length, volume, content, queue] = cells;
-        let units = sink.units;
         let time_ns = self.time_ns(time, units.time_ns)?;
         let operation = sink.vocabulary.operation(op.1);
         let unknown = if op.1.is_empty() { Complaint::Missing(OP) } else { Complaint::NoOperation(OP) };
@@ -168,8 +166,8 @@ impl LineParser for OwnColumns {
         let (mut offset_bytes, mut length_bytes) = (0, 0);
         if kind != Op::Flush {
             offset_bytes = bytes(offset, Field::OFFSET, units.offset_bytes, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
-            length_bytes =
-                bytes(length, Field::LENGTH, units.length_bytes, LENGTH_BYTES_MAX, BEYOND_LENGTH)? as u32;
+            let (most, limit) = length_max(operation.op);
+            length_bytes = bytes(length, Field::LENGTH, units.length_bytes, most, limit)?;
         }
         let (time_at, queue) = (time.0, queue_of(queue)?);
         let time_ns = sink.time(time_ns as u64, 1, time_at)?;
@@ -178,12 +176,12 @@ impl LineParser for OwnColumns {
             text => sink.volume(self.volume(text), |_| String::from_utf8_lossy(text).into_owned()),
         };
         if kind.moves_data() && length_bytes > 0 {
-            add_contents(sink, content, length_bytes)?;
+            add_contents(sink, content, length_bytes as u32)?;
         }
-        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        sink.push_operation(operation, request)?;
-        if queue != 0 && (kind == Op::Flush || length_bytes > 0) {
-            sink.flag_last(queue << QUEUE_SHIFT);
+        let first_row = sink.rows();
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })?;
+        if queue != 0 {
+            sink.flag_from(first_row, queue << QUEUE_SHIFT);
         }
         Ok(())
     }
@@ -215,7 +213,7 @@ fn bytes((at, text): Cell<'_>, field: Field, unit: u64, most: u64, limit: &'stat
         [b'0', b'x' | b'X', digits @ ..] => {
             let digits = std::str::from_utf8(digits).ok();
             let units = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-            units.map(|units| in_bytes(units, unit, most))
+            units.map(|units| units.checked_mul(unit).filter(|&bytes| bytes <= most))
         }
         // A float of pandas, which has them where cells are empty, is a whole number as well.
         _ => exact::decimal(text, unit)

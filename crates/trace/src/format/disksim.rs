@@ -8,7 +8,7 @@
 //! Source: J. Bucy et al., "The DiskSim Simulation Environment Version 4.0 Reference Manual", 2008.
 
 use super::Row;
-use crate::request::Op;
+use crate::operations::{READ, WRITE};
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 use crate::units::Units;
 
@@ -45,28 +45,28 @@ impl<const UNIT: u64> LineParser for DiskSim<UNIT> {
     const UNITS: Units = Units::new(1_000_000, UNIT, UNIT);
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let (address, size) =
             if UNIT == 1 { (ADDRESS_BYTES, SIZE_BYTES) } else { (Field::ADDRESS, Field::SECTORS) };
         let mut fields = Fields::<false>::new(line);
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
+        let time = fields.decimal_time(TIME, units.time_ns)?;
         let device = fields.small(Field::DEVICE)?;
         let offset_at = fields.at;
-        let offset_bytes = fields.offset(address, sink.units.offset_bytes)?;
+        let offset_bytes = fields.offset(address, units.offset_bytes)?;
         if !offset_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(Bad::new(offset_at, Complaint::NotA(address)));
         }
         let length_at = fields.at;
-        let length_bytes = fields.length(size, sink.units.length_bytes)?;
-        if !u64::from(length_bytes).is_multiple_of(SECTOR_BYTES) {
+        let length_bytes = fields.length(size, units.length_bytes, None)?;
+        if !length_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(Bad::new(length_at, Complaint::NotA(size)));
         }
         let flags = fields.number(FLAGS, u64::from(u32::MAX), "beyond 2^32")?;
         fields.end()?;
-        let op = if flags & READ_FLAG == 0 { Op::Write } else { Op::Read };
+        let operation = if flags & READ_FLAG == 0 { WRITE } else { READ };
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }

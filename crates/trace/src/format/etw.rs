@@ -13,6 +13,7 @@
 //! "DiskIo_TypeGroup1 class" (reads and writes) and "DiskIo_TypeGroup3 class" (flushes).
 
 use super::Row;
+use crate::operations::Operation;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
 use crate::units::Units;
@@ -60,7 +61,7 @@ impl LineParser for Etw {
     const NO_REQUESTS: &'static str =
         "there is no DiskRead or DiskWrite among its events: record the trace with disk I/O";
 
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let comma = memchr::memchr(b',', line).unwrap_or(line.len());
         let kind = line[..comma].trim_ascii();
         let op = match kind {
@@ -70,7 +71,7 @@ impl LineParser for Etw {
             _ => None,
         };
         match op {
-            Some(op) if !self.in_header => self.event(op, line, sink),
+            Some(op) if !self.in_header => self.event(op, line, units, sink),
             Some(op) => self.header(op, line, sink),
             None => self.other(kind, sink),
         }
@@ -78,7 +79,7 @@ impl LineParser for Etw {
 }
 
 impl Etw {
-    fn event(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn event(&mut self, op: Op, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let places = if op == Op::Flush { self.flush_places } else { self.places };
         let starts = starts(line);
         let at = |place: usize| starts.get(place).copied().unwrap_or(line.len());
@@ -88,16 +89,17 @@ impl Etw {
         let (mut offset_bytes, mut length_bytes) = (0, 0);
         if let Some((offset, size)) = places.extent {
             fields.at = at(offset);
-            offset_bytes = fields.hex_offset(OFFSET, sink.units.offset_bytes)?;
+            offset_bytes = fields.hex_offset(OFFSET, units.offset_bytes)?;
             fields.at = at(size);
-            length_bytes = fields.hex_length(SIZE, sink.units.length_bytes)?;
+            length_bytes = fields.hex_length(SIZE, units.length_bytes)?;
         }
         fields.at = at(places.disk);
         let disk = fields.small(DISK)?;
         self.recognised = true;
-        let time_ns = sink.ticks(time, time_at)?;
+        let time_ns = sink.time(time, units.time_ns, time_at)?;
         let volume = sink.volume(u64::from(disk), |disk| disk.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        let operation = Operation::plain(op);
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 
     fn header(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {

@@ -14,6 +14,7 @@
 //! Source: fio, HOWTO, "Trace file format", and iolog.c (`read_iolog_get` for waits, `delay_since_ttime` for laps).
 
 use super::Row;
+use crate::operations::Operation;
 use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
@@ -73,18 +74,26 @@ impl Laps {
     /// The time since the start of the first lap.
     fn time_us(&mut self, time_us: u64) -> u64 {
         let first_us = *self.first_us.get_or_insert(time_us);
-        let mut arrival_us = time_us.saturating_add(self.shift_us).min(i64::MAX as u64);
-        let behind_us = self.latest_us.saturating_sub(arrival_us);
+        let arrival_us = time_us.saturating_add(self.shift_us).min(i64::MAX as u64);
+        if arrival_us >= self.latest_us {
+            (self.latest_us, self.header) = (arrival_us, false);
+            return arrival_us;
+        }
+        self.earlier_us(time_us, first_us, self.latest_us - arrival_us)
+    }
+
+    /// Of a time that is behind the latest: another lap begins, or threads have overtaken one another.
+    #[cold]
+    fn earlier_us(&mut self, time_us: u64, first_us: u64, behind_us: u64) -> u64 {
         let length_us = self.latest_us.saturating_sub(self.shift_us).saturating_sub(first_us);
         let is_start = time_us.saturating_sub(first_us) <= length_us / START_OF_LAP;
         let header = std::mem::take(&mut self.header);
-        if behind_us > 0 && (is_start || header || behind_us > self.window_us) {
-            self.shift_us += behind_us;
-            self.begun += 1;
-            arrival_us = self.latest_us;
+        if !is_start && !header && behind_us <= self.window_us {
+            return self.latest_us - behind_us;
         }
-        self.latest_us = self.latest_us.max(arrival_us);
-        arrival_us
+        self.shift_us += behind_us;
+        self.begun += 1;
+        self.latest_us
     }
 }
 
@@ -107,8 +116,9 @@ impl LineParser for Fio {
         notes.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let header = match line.trim_ascii() {
+            [b'0'..=b'9', ..] => None,
             b"fio version 2 iolog" => Some(Version::Waits),
             b"fio version 3 iolog" => Some(Version::Timestamps),
             _ => None,
@@ -136,38 +146,31 @@ impl LineParser for Fio {
                 sink.pass_line();
                 return Ok(());
             }
-            b"wait" if version == Version::Waits => return self.wait(fields, sink),
+            b"wait" if version == Version::Waits => return self.wait(fields, units, sink),
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
             b"sync" | b"datasync" => Op::Flush,
             _ => return Err(Bad::new(action_at, Complaint::NotA(expected))),
         };
-        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
-        let length = match op {
-            Op::Trim => fields.trim_length(Field::LENGTH, sink.units.length_bytes)?,
-            _ => fields.length(Field::LENGTH, sink.units.length_bytes)?.into(),
-        };
+        let offset_bytes = fields.offset(Field::OFFSET, units.offset_bytes)?;
+        let length_bytes = fields.length(Field::LENGTH, units.length_bytes, Some(op))?;
         fields.end()?;
         let time_ns = match version {
             Version::Waits => sink.time(self.waited_ns, 1, time_at)?,
-            Version::Timestamps => sink.ticks(self.laps.time_us(time), time_at)?,
+            Version::Timestamps => sink.time(self.laps.time_us(time), units.time_ns, time_at)?,
         };
         let volume = sink.volume(self.file(file), |_| file.escape_ascii().to_string());
-        if op == Op::Flush {
-            return sink.push(&Parsed::flush(time_ns, time_at, volume));
-        }
-        let length_bytes = length as u32;
-        let request = Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        if op == Op::Trim { sink.push_trim(&request, length) } else { sink.push(&request) }
+        let operation = Operation::plain(op);
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }
 
 impl Fio {
-    fn wait(&mut self, mut fields: Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
+    fn wait(&mut self, mut fields: Fields<'_, false>, units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let wait_at = fields.at;
         let wait = fields.ticks(WAIT)?;
-        fields.length(Field::LENGTH, sink.units.length_bytes)?;
+        fields.length(Field::LENGTH, units.length_bytes, None)?;
         fields.end()?;
         let unit_ns = self.wait_unit_ns.unwrap_or(NS_PER_MS);
         // By the manual, a wait begins with the request before.

@@ -9,7 +9,6 @@
 
 use super::Row;
 use crate::operations::Operation;
-use crate::options::OpenOptions;
 use crate::request::CHUNK_BYTES;
 use crate::text::{Bad, Collector, DigestReader, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 use crate::units::Units;
@@ -36,7 +35,6 @@ struct Continued {
 
 #[derive(Default)]
 struct Fiu {
-    join: bool,
     last: Option<Continued>,
     digests: DigestReader,
 }
@@ -45,12 +43,8 @@ impl LineParser for Fiu {
     const UNITS: Units = Units::new(1, SECTOR_BYTES, SECTOR_BYTES);
     const DISTINCT: bool = true;
 
-    fn configure(&mut self, options: &OpenOptions) {
-        self.join = options.join_lines;
-    }
-
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<false>::new(line);
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
@@ -59,22 +53,22 @@ impl LineParser for Fiu {
         if !matches!(fields.peek(), Some(b'0'..=b'9')) {
             pass_name_with_blanks(&mut fields);
         }
-        let address = fields.offset(Field::ADDRESS, sink.units.offset_bytes)?;
-        let length = fields.length(Field::SECTORS, sink.units.length_bytes)?;
+        let address = fields.offset(Field::ADDRESS, units.offset_bytes)?;
+        let length = fields.length(Field::SECTORS, units.length_bytes, None)? as u32;
         let operation = fields.operation("direction", &sink.vocabulary)?;
         let major = fields.small(MAJOR)?;
         let minor = fields.small(MINOR)?;
         let volume_key = u64::from(major) << 32 | u64::from(minor);
         let digests = self.digests.read(&mut fields, length)?;
         let volume = sink.volume(volume_key, |_| format!("{major}:{minor}"));
-        let time_ns = sink.ticks(time, time_at)?;
+        let time_ns = sink.time(time, units.time_ns, time_at)?;
         let this = Continued { time, pid, operation, volume, address };
         self.digests.add(sink, digests, length);
-        let continues = self.join && self.last.as_ref() == Some(&this);
+        let continues = self.last.as_ref() == Some(&this);
         if !(continues && sink.lengthen_last(length)) {
-            let (offset_bytes, length_bytes) = (address, length);
-            let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-            if let Err(bad) = sink.push_operation(operation, request) {
+            let (offset_bytes, length_bytes) = (address, length.into());
+            let request = Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes };
+            if let Err(bad) = sink.push(&request) {
                 self.last = None;
                 return Err(bad);
             }

@@ -14,6 +14,7 @@ mod fiu;
 mod foreign;
 mod mqsim;
 mod msr;
+mod oracle_general;
 pub(crate) mod parquet;
 mod recognition;
 mod spc;
@@ -48,6 +49,7 @@ static REGISTRY: &[Row] = &[
     mqsim::ROW,
     disksim::ROW_SECTORS,
     disksim::ROW_BYTES,
+    oracle_general::ROW,
     parquet::ROW,
     COLUMNS,
 ];
@@ -155,7 +157,7 @@ pub(crate) fn open(
     digests: bool,
     progress: &dyn Progress,
 ) -> Result<Opened, TraceError> {
-    let mut input = Input::open(source)?;
+    let mut input = Input::open(source, options.format)?;
     let trace_name = source.trace_name(&known_endings());
     let is_parquet = input.peek(parquet::MAGIC.len())? == parquet::MAGIC;
     if is_parquet {
@@ -255,7 +257,7 @@ fn own_columns(
 /// As [`own_columns`], for canonical Parquet that was made of somebody's table in the units of `options`.
 fn check_table(source: &Source, options: &OpenOptions, progress: &dyn Progress) -> Result<(), TraceError> {
     let units = [options.time_unit_ns, options.offset_unit_bytes, options.length_unit_bytes];
-    let mut feed = parquet::open(source, Input::open(source)?, options, false)?;
+    let mut feed = parquet::open(source, Input::open(source, None)?, options, false)?;
     let columns = feed.read(LINES_LOOKED_AT, progress)?;
     let trial = Trial::of_requests(columns, feed.volumes().len() as usize);
     check_units(&source.label(), &trial, units.iter().all(Option::is_some))

@@ -28,24 +28,23 @@ impl LineParser for Msr {
     const HEADER: &'static str = "time,volume,volume,op,offset,length,other";
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let time_at = fields.at;
         let ticks = fields.ticks(TIME)?;
         let host = fields.word(HOST)?;
         let disk = fields.small(DISK)?;
         let operation = fields.operation("type", &sink.vocabulary)?;
-        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
-        let length_bytes = fields.length(Field::SIZE, sink.units.length_bytes)?;
+        let offset_bytes = fields.offset(Field::OFFSET, units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SIZE, units.length_bytes, operation.op)?;
         if !fields.ended() {
             fields.number(RESPONSE, u64::MAX, "beyond 2^64")?;
             fields.end()?;
         }
-        let time_ns = sink.ticks(ticks, time_at)?;
+        let time_ns = sink.time(ticks, units.time_ns, time_at)?;
         let key = u64::from(self.host(host)) << 32 | u64::from(disk);
         let volume = sink.volume(key, |_| format!("{}.{disk}", host.escape_ascii()));
-        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        sink.push_operation(operation, request)
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }
 

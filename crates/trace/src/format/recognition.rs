@@ -18,6 +18,7 @@ const REQUESTS_FOR_A_SHARE: usize = 20;
 const VOLUMES_OF_ANY: usize = 8;
 /// Of two requests, one may be earlier than the one before.
 const REQUESTS_PER_STEP_BACK: usize = 2;
+const REQUESTS_PER_LONG_GAP: usize = 10;
 const SECTOR_BYTES: u32 = 512;
 /// Lines of which a message judges the columns.
 const LINES_PROPOSED_FROM: usize = 50;
@@ -126,12 +127,16 @@ pub(super) fn implausible(trial: &Trial) -> Option<String> {
     if trial.distinct {
         return None;
     }
-    let seconds = trial.duration_ns() as f64 / 1e9;
-    let per_second = requests as f64 / seconds;
+    // One silence must hide no rate, so that the longest gaps do not count.
+    let mut gaps_ns: Vec<i64> = columns.time_ns.windows(2).map(|pair| (pair[1] - pair[0]).max(0)).collect();
+    gaps_ns.sort_unstable();
+    gaps_ns.truncate(requests - requests / REQUESTS_PER_LONG_GAP);
+    let seconds = gaps_ns.iter().sum::<i64>() as f64 / 1e9;
+    let per_second = gaps_ns.len() as f64 / seconds;
     if seconds > 0.0 && per_second > quality::REQUESTS_PER_SECOND_BELIEVABLE {
         return Some(format!("{per_second:.1e} requests would come in a second"));
     }
-    let bytes_per_second = trial.bytes() as f64 / seconds;
+    let bytes_per_second = trial.bytes() as f64 / requests as f64 * per_second;
     if seconds >= 1.0 && bytes_per_second > quality::BYTES_PER_SECOND_BELIEVABLE {
         return Some(format!("{bytes_per_second:.1e} bytes would move in a second"));
     }

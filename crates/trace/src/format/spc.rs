@@ -21,17 +21,16 @@ impl LineParser for Spc {
     const HEADER: &'static str = "volume,offset,length,op,time";
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let asu = fields.small(ASU)?;
-        let offset_bytes = fields.offset(Field::ADDRESS, sink.units.offset_bytes)?;
-        let length_bytes = fields.length(Field::SIZE, sink.units.length_bytes)?;
+        let offset_bytes = fields.offset(Field::ADDRESS, units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SIZE, units.length_bytes, None)?;
         let operation = fields.operation("opcode", &sink.vocabulary)?;
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
+        let time = fields.decimal_time(TIME, units.time_ns)?;
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(asu), |asu| asu.to_string());
-        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        sink.push_operation(operation, request)
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }

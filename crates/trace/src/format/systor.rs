@@ -26,28 +26,23 @@ impl LineParser for Systor {
     const HEADER: &'static str = "time,other,op,volume,offset,length";
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let time_at = fields.at;
-        let time = fields.decimal_time(TIME, sink.units.time_ns)?;
+        let time = fields.decimal_time(TIME, units.time_ns)?;
         if !fields.nothing() {
-            fields.decimal_time(RESPONSE, sink.units.time_ns)?;
+            fields.decimal_time(RESPONSE, units.time_ns)?;
         }
         let operation = match fields.nothing() {
             true => Operation::default(),
             false => fields.operation("type", &sink.vocabulary)?,
         };
         let lun = fields.small(LUN)?;
-        let offset_bytes = fields.offset(Field::OFFSET, sink.units.offset_bytes)?;
-        let length_bytes = fields.length(Field::SIZE, sink.units.length_bytes)?;
+        let offset_bytes = fields.offset(Field::OFFSET, units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SIZE, units.length_bytes, operation.op)?;
         fields.end()?;
-        if operation.op.is_none() {
-            sink.pass_line();
-            return Ok(());
-        }
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(lun), |lun| lun.to_string());
-        let request = |op| Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes };
-        sink.push_operation(operation, request)
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }

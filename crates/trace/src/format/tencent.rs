@@ -5,7 +5,7 @@
 //! Cache Allocation Scheme in Cloud Block Storage Systems", ATC '20.
 
 use super::Row;
-use crate::request::Op;
+use crate::operations::{READ, WRITE};
 use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 use crate::units::Units;
 
@@ -30,21 +30,21 @@ impl LineParser for Tencent {
     const HEADER: &'static str = "time,offset,length,op,volume";
 
     #[inline]
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
-        let offset_bytes = fields.offset(OFFSET, sink.units.offset_bytes)?;
-        let length_bytes = fields.length(Field::SECTORS, sink.units.length_bytes)?;
-        let op = fields.meaning(TYPE, |word| match word {
-            b"0" => Some(Op::Read),
-            b"1" => Some(Op::Write),
+        let offset_bytes = fields.offset(OFFSET, units.offset_bytes)?;
+        let length_bytes = fields.length(Field::SECTORS, units.length_bytes, None)?;
+        let operation = fields.meaning(TYPE, |word| match word {
+            b"0" => Some(READ),
+            b"1" => Some(WRITE),
             _ => None,
         })?;
         let volume = fields.small(VOLUME)?;
         fields.end()?;
-        let time_ns = sink.ticks(time, time_at)?;
+        let time_ns = sink.time(time, units.time_ns, time_at)?;
         let volume = sink.volume(u64::from(volume), |volume| volume.to_string());
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })
     }
 }

@@ -124,23 +124,6 @@ mod tests {
     }
 
     #[test]
-    fn every_thing_comes_once() {
-        for evenly in [true, false] {
-            let mut births = Births::new(&some());
-            let mut random = Random::new(1, 1);
-            let mut counts = std::collections::BTreeMap::new();
-            while births.things() > 0 {
-                let left = births.occurrences();
-                let times =
-                    if evenly { births.evenly(&mut random) } else { births.by_popularity(&mut random) };
-                assert_eq!(births.occurrences(), left - u64::from(times));
-                *counts.entry(times).or_insert(0u64) += 1;
-            }
-            assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(1, 60), (4, 10), (9, 3), (50, 1)]);
-        }
-    }
-
-    #[test]
     fn the_first_is_drawn_by_weight() {
         const DRAWS: u64 = 40_000;
         let (mut popular, mut even) = ([0u64; 51], [0u64; 51]);

@@ -105,13 +105,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn of_a_train_that_mixes_writes_come_first() {
-        let kinds = kinds([50_000, 50_000], Stretch { requests: 10, minor: 2 });
-        for train in kinds.chunks_exact(10).take(5_000) {
-            assert!(train.is_sorted_by(|a, b| a >= b), "{train:?}");
-            assert!([2, 8].contains(&train.iter().filter(|&&kind| kind == WRITE).count()), "{train:?}");
-        }
-    }
 }

@@ -112,14 +112,4 @@ mod tests {
         assert!(deck.cards.iter().filter(|&&card| card <= 37_000).count() == CARDS / 2);
         assert!(*deck.cards.iter().max().unwrap() <= 1_000_000);
     }
-
-    #[test]
-    fn points_that_are_no_distribution_are_refused() {
-        let wrong = |points: &[(f64, f64)]| Deck::new(points, true, 1.0, CARDS).err();
-        assert_eq!(wrong(&[]), Some(Wrong::Incomplete));
-        assert_eq!(wrong(&[(1.0, 40.0)]), Some(Wrong::Incomplete));
-        assert_eq!(wrong(&[(2.0, 40.0), (2.0, 100.0)]), Some(Wrong::NotRising));
-        assert_eq!(wrong(&[(2.0, 40.0), (3.0, 30.0), (4.0, 100.0)]), Some(Wrong::NotRising));
-        assert_eq!(wrong(&[(f64::NAN, 100.0)]), Some(Wrong::NotRising));
-    }
 }

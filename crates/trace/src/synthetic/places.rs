@@ -76,27 +76,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_page_is_used_whatever_the_lengths() {
-        for (top, runs, skew) in
-            [(1000u64, vec![7u64; 400], 0.0), (1000, vec![1; 1000], 0.5), (64, vec![64, 1, 3], 0.9)]
-        {
-            let (mut places, mut random) = (Places::new(top, skew), Random::new(1, 1));
-            let mut left: u64 = runs.iter().sum();
-            let (mut used, mut before) = (vec![false; top as usize], u64::MAX);
-            let mut joined = 0;
-            for pages in runs {
-                let start = places.choose(pages, left, None, &mut random);
-                left -= pages;
-                joined += u32::from(start == before);
-                before = start + pages;
-                used[start as usize..before as usize].fill(true);
-            }
-            assert!(used.iter().all(|&used| used), "{top}");
-            assert!(joined <= 2, "{joined}");
-        }
-    }
-
-    #[test]
     fn skew_is_the_power_law_it_says() {
         // A density of (x / n)^-s puts the share (1/10)^(1-s) of overwrites on the first tenth.
         for skew in [0.0, 0.5, 0.8] {

@@ -359,24 +359,6 @@ mod tests {
     }
 
     #[test]
-    fn every_occurrence_comes_once() {
-        let skew = Skew { accesses_share: 0.5, things_share: 0.05 };
-        let multiplicities = Multiplicities::new(5_000, 40_000, skew).unwrap();
-        for closeness in [Closeness::default(), Closeness { share: 0.9, within: 100 }] {
-            let order = order(&multiplicities, closeness, 3);
-            let mut counts = vec![0u32; 5_000];
-            order.iter().for_each(|&thing| counts[thing as usize] += 1);
-            counts.sort_unstable_by(|a, b| b.cmp(a));
-            let expected: Vec<u32> = multiplicities
-                .classes
-                .iter()
-                .flat_map(|&Class { times, things }| (0..things).map(move |_| times))
-                .collect();
-            assert_eq!(counts, expected);
-        }
-    }
-
-    #[test]
     fn without_closeness_things_appear_as_in_a_shuffle() {
         // A thing with m occurrences is among the first part x with probability 1 - (1 - x)^m.
         let skew = Skew { accesses_share: 0.5, things_share: 0.05 };

@@ -87,30 +87,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_and_sizes_are_exact_in_number() {
-        let plan = KindPlan {
-            requests: 10_000,
-            runs: 1_700,
-            sizes: vec![(1, 7_000), (4, 2_500), (16, 500)],
-            pages: 25_000,
-            stretches_per_request: 0.0,
-        };
-        let (mut runs, mut random, mut sizes) = (Runs::new(&plan), Random::new(1, 1), Vec::new());
-        let (mut count, mut by_size) = (0, std::collections::BTreeMap::new());
-        loop {
-            runs.next(u64::MAX, u64::MAX, &mut sizes, &mut random);
-            if sizes.is_empty() {
-                break;
-            }
-            count += 1;
-            sizes.iter().for_each(|&size| *by_size.entry(size).or_insert(0u64) += 1);
-        }
-        assert_eq!(count, 1_700);
-        assert_eq!(by_size.into_iter().collect::<Vec<_>>(), plan.sizes);
-        assert_eq!(runs.pages, 0);
-    }
-
-    #[test]
     fn lengths_of_runs_are_spread_as_if_boundaries_were_shuffled() {
         // The first run of n requests cut into s runs has one request with probability (s-1)/(n-1).
         let plan =

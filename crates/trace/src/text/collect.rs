@@ -8,26 +8,19 @@ use crate::operations::{Operation, Vocabulary};
 use crate::options::OpenOptions;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op, Request};
-use crate::units::Units;
 use crate::volumes::Volumes;
 
 use super::fields::{Bad, Complaint, Field};
 use super::intern::{BATCH, Interner};
 
 pub(crate) struct Parsed {
+    pub(crate) operation: Operation,
     pub(crate) time_ns: i64,
     pub(crate) time_at: usize,
     pub(crate) volume: u32,
-    pub(crate) op: Op,
     pub(crate) offset_bytes: u64,
-    pub(crate) length_bytes: u32,
-}
-
-impl Parsed {
-    /// A flush, which has no address, wherever the line says that it was.
-    pub(crate) fn flush(time_ns: i64, time_at: usize, volume: u32) -> Parsed {
-        Parsed { time_ns, time_at, volume, op: Op::Flush, offset_bytes: 0, length_bytes: 0 }
-    }
+    /// Only that of a trim may have more than 32 bits.
+    pub(crate) length_bytes: u64,
 }
 
 pub(crate) struct Collector {
@@ -42,11 +35,10 @@ pub(crate) struct Collector {
     latest_ns: i64,
     window_ns: u64,
     pub(crate) vocabulary: Vocabulary,
-    pub(crate) units: Units,
 }
 
 impl Collector {
-    pub(crate) fn new(options: &OpenOptions, units: Units) -> Collector {
+    pub(crate) fn new(options: &OpenOptions) -> Collector {
         Collector {
             columns: Columns::empty(),
             volumes: Volumes::default(),
@@ -57,29 +49,21 @@ impl Collector {
             latest_ns: i64::MIN,
             window_ns: options.sort_window_ns,
             vocabulary: options.op_words.clone(),
-            units: options.units(units),
         }
     }
 
     /// A time in ticks of `ns_per_tick`, as nanoseconds since the file's first time.
     #[inline]
-    pub(crate) fn time(&mut self, ticks: u64, ns_per_tick: i64, at: usize) -> Result<i64, Bad> {
+    pub(crate) fn time(&mut self, ticks: u64, ns_per_tick: u64, at: usize) -> Result<i64, Bad> {
         const TIME: Field = Field { name: "time", expected: "a time" };
         let first = *self.first_tick.get_or_insert(ticks);
-        // Both are below 2^63, so the difference fits.
-        let time_ns = (ticks as i64 - first as i64).checked_mul(ns_per_tick);
+        // Both are below 2^63, so the difference fits. A tick is far below 2^63 ns.
+        let time_ns = (ticks as i64 - first as i64).checked_mul(ns_per_tick as i64);
         // Half of what 64 bits hold in either direction, so that times can be subtracted.
         time_ns.filter(|time_ns| time_ns.unsigned_abs() < 1 << 62).ok_or_else(|| {
             let limit = "more than 146 years away from the first request";
             Bad::new(at, Complaint::Beyond(TIME, limit))
         })
-    }
-
-    /// A whole number of the format's units of time, as [`Collector::time`].
-    #[inline]
-    pub(crate) fn ticks(&mut self, ticks: u64, at: usize) -> Result<i64, Bad> {
-        // A unit is far below 2^63 ns.
-        self.time(ticks, self.units.time_ns as i64, at)
     }
 
     /// Index of a volume by its key, by which volumes are numbered in the end.
@@ -93,49 +77,14 @@ impl Collector {
         self.quality.passed_lines += 1;
     }
 
-    #[inline]
+    /// Adds the requests of an operation, or counts a line without any.
+    #[inline(always)]
     pub(crate) fn push(&mut self, parsed: &Parsed) -> Result<(), Bad> {
-        if parsed.time_ns < self.latest_ns {
-            self.step_back(parsed)?;
-        } else {
-            self.latest_ns = parsed.time_ns;
-        }
-        if parsed.length_bytes == 0 && parsed.op != Op::Flush {
-            self.quality.empty_requests += 1;
-            return Ok(());
-        }
-        let &Parsed { time_ns, volume, op, offset_bytes, length_bytes, .. } = parsed;
-        self.columns.push(Request { time_ns, volume, op, offset_bytes, length_bytes });
-        Ok(())
-    }
-
-    /// Adds a trim of any length, in parts below 4 GiB. Their bounds lie on any page of up to 1 MiB, as its own do.
-    pub(crate) fn push_trim(&mut self, trim: &Parsed, length_bytes: u64) -> Result<(), Bad> {
-        const PART_BYTES: u32 = u32::MAX - (1 << 20) + 1;
-        let mut done = 0;
-        loop {
-            let length = u32::try_from(length_bytes - done).unwrap_or(PART_BYTES);
-            let offset_bytes = trim.offset_bytes.saturating_add(done);
-            self.push(&Parsed { offset_bytes, length_bytes: length, ..*trim })?;
-            done += u64::from(length);
-            if done == length_bytes {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Adds the requests of an operation; `request` makes the one of a kind.
-    #[inline]
-    pub(crate) fn push_operation(
-        &mut self,
-        operation: Operation,
-        request: impl Fn(Op) -> Parsed,
-    ) -> Result<(), Bad> {
-        match operation {
+        match parsed.operation {
             Operation { flush_first: false, op: Some(op @ (Op::Read | Op::Write)), durable: false } => {
-                self.push(&request(op))
+                self.add(op, parsed, parsed.offset_bytes, parsed.length_bytes as u32)
             }
-            Operation { op: Some(op), .. } => self.push_seldom(operation, op, &request(op)),
+            Operation { op: Some(op), .. } => self.add_seldom(op, parsed),
             Operation { op: None, .. } => {
                 self.pass_line();
                 Ok(())
@@ -144,25 +93,54 @@ impl Collector {
     }
 
     #[cold]
-    fn push_seldom(&mut self, operation: Operation, op: Op, parsed: &Parsed) -> Result<(), Bad> {
-        let Operation { flush_first, durable, .. } = operation;
+    fn add_seldom(&mut self, op: Op, parsed: &Parsed) -> Result<(), Bad> {
+        // Parts of a trim are below 4 GiB. Their bounds lie on any page of up to 1 MiB, as its own do.
+        const PART_BYTES: u32 = u32::MAX - (1 << 20) + 1;
+        let &Parsed { operation: Operation { flush_first, durable, .. }, offset_bytes, length_bytes, .. } =
+            parsed;
         if flush_first || op == Op::Flush {
-            self.push(&Parsed::flush(parsed.time_ns, parsed.time_at, parsed.volume))?;
-            if op == Op::Flush || parsed.length_bytes == 0 {
+            // It has no address, wherever the line says that it was.
+            self.add(Op::Flush, parsed, 0, 0)?;
+            if op == Op::Flush || length_bytes == 0 {
                 return Ok(());
             }
         }
-        self.push(parsed)?;
-        if durable && parsed.length_bytes > 0 {
-            self.flag_last(flags::DURABLE);
+        let (first_row, mut done) = (self.rows(), 0);
+        loop {
+            let part = u32::try_from(length_bytes - done).unwrap_or(PART_BYTES);
+            self.add(op, parsed, offset_bytes.saturating_add(done), part)?;
+            done += u64::from(part);
+            if done == length_bytes {
+                break;
+            }
         }
+        self.flag_from(first_row, if durable { flags::DURABLE } else { 0 });
         Ok(())
     }
 
-    /// Sets bits of the last request.
+    #[inline]
+    fn add(&mut self, op: Op, parsed: &Parsed, offset_bytes: u64, length_bytes: u32) -> Result<(), Bad> {
+        let &Parsed { time_ns, volume, .. } = parsed;
+        if time_ns < self.latest_ns {
+            self.step_back(parsed)?;
+        } else {
+            self.latest_ns = time_ns;
+        }
+        if length_bytes == 0 && op != Op::Flush {
+            self.quality.empty_requests += 1;
+            return Ok(());
+        }
+        self.columns.push(Request { time_ns, volume, op, offset_bytes, length_bytes });
+        Ok(())
+    }
+
+    /// Sets bits of the requests from `row` on.
     #[cold]
-    pub(crate) fn flag_last(&mut self, bits: u8) {
-        self.columns.add_to_last(bits);
+    pub(crate) fn flag_from(&mut self, row: usize, bits: u8) {
+        if bits != 0 && row < self.rows() {
+            self.columns.flags.resize(self.rows(), 0);
+            self.columns.flags[row..].iter_mut().for_each(|flags| *flags |= bits);
+        }
     }
 
     #[cold]

@@ -2,14 +2,23 @@
 
 use crate::error::{ErrorCause, Location, TraceError};
 use crate::operations::{self, Operation, Vocabulary};
+use crate::request::Op;
 
 pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Highest offset accepted: a request of any length then ends below 2^63 bytes.
 pub(crate) const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
-pub(crate) const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
-const TRIM_BYTES_MAX: u64 = (1 << 46) - 1;
+const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
 pub(crate) const BEYOND_OFFSET: &str = "an offset beyond 2^63 bytes";
-pub(crate) const BEYOND_LENGTH: &str = "4 GiB or more";
+const BEYOND_LENGTH: &str = "4 GiB or more";
+
+/// The greatest length of an operation, and how messages call what is beyond. A trim may be that of a whole device.
+#[inline]
+pub(crate) fn length_max(op: Option<Op>) -> (u64, &'static str) {
+    match op {
+        Some(Op::Trim) => ((1 << 46) - 1, "64 TiB or more"),
+        _ => (LENGTH_BYTES_MAX, BEYOND_LENGTH),
+    }
+}
 
 /// A field as messages call it: "`name` 'text' is not `expected`".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,15 +136,8 @@ fn quote(line: &[u8], at: usize) -> String {
     text
 }
 
-#[inline]
-pub(crate) fn in_bytes(units: u64, unit: u64, most: u64) -> Option<u64> {
-    units.checked_mul(unit).filter(|&bytes| bytes <= most)
-}
-
-#[cold]
-fn beyond(at: usize, field: Field, limit: &'static str) -> Bad {
-    Bad::new(at, Complaint::Beyond(field, limit))
-}
+/// Digits of a number that 64 bits hold in any case.
+const EXACT_DIGITS: usize = 18;
 
 /// Walks over the fields of a line, which are separated by commas (`COMMA`) or by blanks.
 pub(crate) struct Fields<'a, const COMMA: bool> {
@@ -219,6 +221,30 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     /// An unsigned whole number up to `max`; `limit` describes the limit in the error.
     #[inline]
     pub(crate) fn number(&mut self, field: Field, max: u64, limit: &'static str) -> Result<u64, Bad> {
+        let (mut at, mut value) = (self.at, 0u64);
+        while let Some(byte @ b'0'..=b'9') = self.line.get(at) {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+            at += 1;
+        }
+        // Nearly all numbers are exact and end here.
+        let ends = (1..=EXACT_DIGITS).contains(&(at - self.at)) && value <= max;
+        match self.line.get(at) {
+            None if ends => self.at = at,
+            Some(b',') if ends && COMMA => {
+                self.at = at + 1;
+                self.pass_blanks();
+            }
+            Some(b' ' | b'\t') if ends => {
+                self.at = at + 1;
+                self.pass_separator();
+            }
+            _ => return self.odd_number(field, max, limit),
+        }
+        Ok(value)
+    }
+
+    #[cold]
+    fn odd_number(&mut self, field: Field, max: u64, limit: &'static str) -> Result<u64, Bad> {
         let start = self.at;
         let value = self.digits();
         if !self.at_field_end() || self.at == start {
@@ -246,25 +272,13 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
 
     #[inline]
     pub(crate) fn offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        let start = self.at;
-        let units = self.number(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
-        in_bytes(units, unit, OFFSET_BYTES_MAX).ok_or_else(|| beyond(start, field, BEYOND_OFFSET))
+        Ok(self.number(field, OFFSET_BYTES_MAX / unit, BEYOND_OFFSET)? * unit)
     }
 
     #[inline]
-    pub(crate) fn length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
-        let start = self.at;
-        let units = self.number(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)?;
-        let bytes = in_bytes(units, unit, LENGTH_BYTES_MAX);
-        bytes.map(|bytes| bytes as u32).ok_or_else(|| beyond(start, field, BEYOND_LENGTH))
-    }
-
-    /// The length of a trim, which may be that of a whole device; [`Collector::push_trim`] cuts it.
-    #[inline]
-    pub(crate) fn trim_length(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        let start = self.at;
-        let units = self.number(field, TRIM_BYTES_MAX, "64 TiB or more")?;
-        in_bytes(units, unit, TRIM_BYTES_MAX).ok_or_else(|| beyond(start, field, "64 TiB or more"))
+    pub(crate) fn length(&mut self, field: Field, unit: u64, op: Option<Op>) -> Result<u64, Bad> {
+        let (most, limit) = length_max(op);
+        Ok(self.number(field, most / unit, limit)? * unit)
     }
 
     /// A decimal number of units of `ns_per_unit` (a power of ten), in nanoseconds; digits below them are cut off.
@@ -314,16 +328,12 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
 
     #[inline]
     pub(crate) fn hex_offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        let start = self.at;
-        let units = self.hex(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)?;
-        in_bytes(units, unit, OFFSET_BYTES_MAX).ok_or_else(|| beyond(start, field, BEYOND_OFFSET))
+        Ok(self.hex(field, OFFSET_BYTES_MAX / unit, BEYOND_OFFSET)? * unit)
     }
 
     #[inline]
-    pub(crate) fn hex_length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
-        let start = self.at;
-        let bytes = in_bytes(self.hex(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)?, unit, LENGTH_BYTES_MAX);
-        bytes.map(|bytes| bytes as u32).ok_or_else(|| beyond(start, field, BEYOND_LENGTH))
+    pub(crate) fn hex_length(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
+        Ok(self.hex(field, LENGTH_BYTES_MAX / unit, BEYOND_LENGTH)? * unit)
     }
 
     /// Whether a field between commas is empty; steps over it then.
@@ -358,17 +368,18 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         of(self.word(field)?).ok_or_else(|| Bad::new(start, Complaint::NotA(field)))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn operation(&mut self, name: &'static str, of: &Vocabulary) -> Result<Operation, Bad> {
+        let rest = self.line.get(self.at..).unwrap_or_default();
         // Nearly all words of most formats.
-        let (length, usual, end) = match *self.line.get(self.at..).unwrap_or_default() {
-            [b'R', b'e', b'a', b'd', end, ..] => (4, operations::READ, end),
-            [b'W', b'r', b'i', b't', b'e', end, ..] => (5, operations::WRITE, end),
-            [b'R', end, ..] => (1, operations::READ, end),
-            [b'W', end, ..] => (1, operations::WRITE, end),
+        let (length, usual) = match rest {
+            [b'R', b'e', b'a', b'd', ..] => (4, operations::READ),
+            [b'W', b'r', b'i', b't', b'e', ..] => (5, operations::WRITE),
+            [b'R' | b'r', ..] => (1, operations::READ),
+            [b'W' | b'w', ..] => (1, operations::WRITE),
             _ => return self.any_operation(name, of),
         };
-        if !of.is_plain() || !Self::ends_field(end) {
+        if !of.is_plain() || !rest.get(length).is_some_and(|&end| Self::ends_field(end)) {
             return self.any_operation(name, of);
         }
         self.at += length;

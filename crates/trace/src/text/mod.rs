@@ -9,8 +9,7 @@ mod intern;
 pub(crate) use collect::{Collector, Parsed};
 pub(crate) use digits::DigestReader;
 pub(crate) use fields::{
-    BEYOND_LENGTH, BEYOND_OFFSET, Bad, Complaint, Field, Fields, LENGTH_BYTES_MAX, OFFSET_BYTES_MAX,
-    SECTOR_BYTES, in_bytes,
+    BEYOND_OFFSET, Bad, Complaint, Field, Fields, OFFSET_BYTES_MAX, SECTOR_BYTES, length_max,
 };
 
 use crate::columns::Columns;
@@ -68,8 +67,8 @@ pub(crate) trait LineParser: Default + Send + 'static {
         !Self::HEADER.is_empty() && layout::names(line, Self::HEADER)
     }
 
-    /// Reads one line, which is not blank and comes without its end.
-    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad>;
+    /// Reads one line, which is not blank and comes without its end, in these units.
+    fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad>;
 }
 
 /// What a parser makes of the first lines of a text.
@@ -96,7 +95,7 @@ impl Trial {
         // Disorder says nothing about the layout.
         let options = OpenOptions { sort_window_ns: u64::MAX, ..options.clone() };
         parser.configure(&options);
-        let mut sink = Collector::new(&options, units);
+        let (units, mut sink) = (options.units(units), Collector::new(&options));
         let has_header = lines.first().is_some_and(|line| parser.is_header(line));
         let (mut read, mut all) = (0, 0);
         for line in lines {
@@ -105,7 +104,7 @@ impl Trial {
             }
             all += 1;
             read += usize::from(
-                (!P::COMMAS || line.contains(&b',')) && parse(&mut parser, line, &mut sink).is_ok(),
+                (!P::COMMAS || line.contains(&b',')) && parse(&mut parser, line, units, &mut sink).is_ok(),
             );
         }
         let volumes = sink.volumes().len() as usize;
@@ -144,20 +143,14 @@ impl Trial {
 }
 
 /// Reads a line, whose fields may be in quotes where commas part them.
-#[inline]
-fn parse<P: LineParser>(parser: &mut P, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
-    match parser.line(line, sink) {
-        Err(_) if P::COMMAS && unquoted(parser, line, sink) => Ok(()),
-        done => done,
+#[inline(never)]
+fn parse<P: LineParser>(parser: &mut P, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
+    let read = parser.line(line, units, sink);
+    if read.is_ok() || !P::COMMAS || !line.contains(&b'"') {
+        return read;
     }
-}
-
-#[cold]
-fn unquoted<P: LineParser>(parser: &mut P, line: &[u8], sink: &mut Collector) -> bool {
-    line.contains(&b'"') && {
-        let fields = layout::Delimiter::Byte(b',').fields(line);
-        parser.line(&fields.join(&b','), sink).is_ok()
-    }
+    let fields = layout::Delimiter::Byte(b',').fields(line).join(&b',');
+    parser.line(&fields, units, sink).or(read)
 }
 
 /// No line of a request is shorter than this many bytes.
@@ -167,8 +160,11 @@ pub(crate) struct Text<P> {
     blocks: Blocks,
     block: Vec<u8>,
     parser: P,
+    units: Units,
     sink: Collector,
     skip: bool,
+    /// A request out of order that may be the last one, and how many requests had come.
+    stray: Option<(TraceError, usize)>,
     /// Whether a header has come: further ones are counted.
     begun: bool,
     any: bool,
@@ -193,11 +189,21 @@ impl<P: LineParser> Text<P> {
         options: &OpenOptions,
         lines_before: u64,
     ) -> Box<dyn Feed> {
-        let mut sink = Collector::new(options, units);
+        let (units, mut sink) = (options.units(units), Collector::new(options));
         parser.configure(options);
         sink.quality.lines = lines_before;
         let skip = options.on_bad_line == OnBadLine::Skip;
-        Box::new(Text { blocks, block: first, parser, sink, skip, begun: false, any: false })
+        Box::new(Text {
+            blocks,
+            block: first,
+            parser,
+            units,
+            sink,
+            skip,
+            stray: None,
+            begun: false,
+            any: false,
+        })
     }
 
     fn nothing(&self) -> TraceError {
@@ -220,6 +226,8 @@ impl<P: LineParser> Text<P> {
     }
 
     fn read_block(&mut self, block: &[u8]) -> Result<(), TraceError> {
+        // Constants are a third faster than units in memory.
+        let usual = self.units == P::UNITS;
         let mut rest = block;
         while !rest.is_empty() {
             let (line, behind) = match memchr::memchr(b'\n', rest) {
@@ -229,41 +237,56 @@ impl<P: LineParser> Text<P> {
             rest = behind;
             self.sink.quality.lines += 1;
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if let Err(bad) = parse(&mut self.parser, line, &mut self.sink) {
-                self.bad_line(line, &bad)?;
+            let read = match usual {
+                true => self.parser.line(line, P::UNITS, &mut self.sink),
+                false => parse(&mut self.parser, line, self.units, &mut self.sink),
+            };
+            if read.is_err() {
+                self.odd_line(line)?;
             }
         }
-        Ok(())
+        self.check_stray()
     }
 
+    /// A request out of order is an error as soon as others follow.
+    fn check_stray(&mut self) -> Result<(), TraceError> {
+        let others_follow = |&mut (_, requests): &mut (TraceError, usize)| self.sink.rows() > requests;
+        self.stray.take_if(others_follow).map_or(Ok(()), |(error, _)| Err(error))
+    }
+
+    /// A line that is blank, a header, in quotes, behind a mark, or bad.
     #[cold]
-    fn bad_line(&mut self, line: &[u8], bad: &Bad) -> Result<(), TraceError> {
+    fn odd_line(&mut self, mut line: &[u8]) -> Result<(), TraceError> {
         let number = self.sink.quality.lines;
+        // Files were put together, and each may begin with marks.
+        while let Some(rest) = line.strip_prefix(BYTE_ORDER_MARK) {
+            line = rest;
+        }
         if is_blank(line) {
             return Ok(());
         }
-        if line.starts_with(BYTE_ORDER_MARK) {
-            // Files were put together, and each may begin with marks.
-            let marks =
-                line.as_chunks::<3>().0.iter().take_while(|bytes| bytes[..] == *BYTE_ORDER_MARK).count();
-            let text = &line[3 * marks..];
-            let read = parse(&mut self.parser, text, &mut self.sink);
-            return read.or_else(|bad| self.bad_line(text, &bad));
-        }
+        self.check_stray()?;
+        let Err(bad) = parse(&mut self.parser, line, self.units, &mut self.sink) else { return Ok(()) };
         if self.parser.is_header(line) {
             self.sink.quality.passed_lines += u64::from(std::mem::replace(&mut self.begun, true));
             return Ok(());
         }
         let error = bad.to_error(&self.blocks.name, number, line);
-        if !self.skip {
-            return Err(error);
+        match self.stray.take() {
+            _ if self.skip => self.leave_out(&error),
+            Some((first, _)) => return Err(first),
+            None if error.cause == ErrorCause::Disorder => self.stray = Some((error, self.sink.rows())),
+            None => return Err(error),
         }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, error: &TraceError) {
         let quality = &mut self.sink.quality;
         quality.bad_lines_skipped += 1;
         if quality.bad_lines.len() < BAD_LINES_LISTED {
             quality.bad_lines.push(format!("{}: {}", error.place, error.what));
         }
-        Ok(())
     }
 }
 
@@ -283,8 +306,16 @@ impl<P: LineParser> Feed for Text<P> {
         let at_end = self.ended();
         if at_end {
             self.sink.quality.notes = [std::mem::take(&mut self.blocks.notes), self.parser.notes()].concat();
+            if let Some((error, _)) = self.stray.take() {
+                self.leave_out(&error);
+                let note = format!("the last request is left out: {}", error.what);
+                self.sink.quality.notes.push(note);
+            }
         }
         let columns = self.sink.take(at_end);
+        if let Some((_, requests)) = &mut self.stray {
+            *requests = self.sink.rows();
+        }
         self.any |= columns.len() > 0;
         if at_end && !self.any {
             return Err(self.nothing());

@@ -1,10 +1,8 @@
 //! Bad input: a clear message with place and cure, never a panic.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use crate::common::Stop;
+use crate::common::{self, Stop, of_format, open_text as open, open_with, source};
 use crate::readers_agree::compress;
-use flashtwin_trace::{ErrorCause, OnBadLine, OpenOptions, Progress, Source, Trace, TraceError};
+use flashtwin_trace::{ErrorCause, OnBadLine, OpenOptions, Source, Trace};
 
 const MSR: &str = "\
 128166372003061629,hm,0,Read,383496192,32768,413
@@ -12,23 +10,8 @@ const MSR: &str = "\
 128166372026382245,hm,0,Write,2822144,512,2000
 ";
 
-fn open_with(bytes: impl AsRef<[u8]>, options: &OpenOptions) -> Result<Trace, TraceError> {
-    let source = Source::Bytes("mail.csv".to_owned(), bytes.as_ref().into());
-    Trace::open(&source, options, &())
-}
-
-fn open(bytes: impl AsRef<[u8]>) -> Result<Trace, TraceError> {
-    open_with(bytes, &OpenOptions::default())
-}
-
 fn refused(bytes: impl AsRef<[u8]>, cause: ErrorCause, parts: &[&str]) {
-    let error = open(bytes).unwrap_err();
-    assert_eq!(error.cause, cause, "{error}");
-    let message = error.to_string();
-    for part in parts {
-        assert!(message.contains(part), "'{part}' is not in: {message}");
-    }
-    assert!(!error.cure.is_empty(), "no cure: {message}");
+    common::refused(bytes, &OpenOptions::default(), cause, parts);
 }
 
 #[test]
@@ -43,7 +26,7 @@ fn a_megabyte_that_says_nothing_may_come_first() {
         assert_eq!(trace.quality.lines, lines);
         // The fault is found on its own line.
         let bad = format!("{before}{}", MSR.replace(",4096,", ",40x6,"));
-        refused(bad, ErrorCause::Malformed, &[&format!("mail.csv:{}:39: size '40x6'", lines - 1)]);
+        refused(bad, ErrorCause::Malformed, &[&format!("t:{}:39: size '40x6'", lines - 1)]);
     }
     for nothing in [&blank, &comments] {
         refused(nothing, ErrorCause::Empty, &["the input is empty"]);
@@ -73,31 +56,31 @@ fn a_header_may_follow_comments() {
 }
 
 #[test]
-fn looking_for_the_first_line_can_be_stopped() {
-    let blank = "\n".repeat(3_000_000) + MSR;
-    let source = Source::Bytes("mail.csv".to_owned(), blank.as_bytes().into());
-    let error = Trace::open(&source, &OpenOptions::default(), &Stop).unwrap_err();
-    assert_eq!(error.cause, ErrorCause::Cancelled);
+fn reading_can_be_stopped_also_before_the_first_line() {
+    for text in [MSR.to_owned(), "\n".repeat(3_000_000) + MSR] {
+        let error = Trace::open(&source(text), &OpenOptions::default(), &Stop).unwrap_err();
+        assert_eq!(error.cause, ErrorCause::Cancelled);
+    }
 }
 
 #[test]
 fn a_line_that_is_not_understood_is_named() {
     for (from, to, part) in [
-        (",4096,", ",40x6,", "mail.csv:2:39: size '40x6' is not a number of bytes"),
+        (",4096,", ",40x6,", "t:2:39: size '40x6' is not a number of bytes"),
         (",4096,", ",40x6,", "--on-bad-line skip"),
-        ("2822144,512", "-2822144,512", "mail.csv:3:31: offset '-2822144' is negative"),
-        ("2822144,512", "9223372036854775808,512", "mail.csv:3:31: "),
+        ("2822144,512", "-2822144,512", "t:3:31: offset '-2822144' is negative"),
+        ("2822144,512", "9223372036854775808,512", "t:3:31: "),
         ("2822144,512", "9223372036854775808,512", "beyond 2^63"),
         ("2822144,512", "99999999999999999999999,512", "beyond 2^63"),
         ("2822144,512", "2822144,4294967296", "4 GiB"),
-        ("Read", "Reed", "mail.csv:1:25: type 'Reed' is not read, write, trim"),
-        (",2822144,512,2000", "", "mail.csv:3:30: the line ends before its offset"),
+        ("Read", "Reed", "t:1:25: type 'Reed' is not read, write, trim"),
+        (",2822144,512,2000", "", "t:3:30: the line ends before its offset"),
         (",2000", ",2000,7", "'7' is more than the format has fields for"),
     ] {
         refused(MSR.replace(from, to), ErrorCause::Malformed, &[part]);
     }
     // A last line cut short, as an interrupted download leaves it.
-    refused(&MSR[..MSR.len() - 20], ErrorCause::Malformed, &["mail.csv:3:"]);
+    refused(&MSR[..MSR.len() - 20], ErrorCause::Malformed, &["t:3:"]);
 }
 
 #[test]
@@ -113,32 +96,23 @@ fn bad_lines_can_be_skipped_and_are_listed() {
         ErrorCause::UnknownFormat,
         &["msr is nearest, but it reads 20 of 40 lines", "--format msr"],
     );
-    let format = Some("msr".parse().unwrap());
-    let options = OpenOptions { on_bad_line: OnBadLine::Skip, format, ..OpenOptions::default() };
+    let options = OpenOptions { on_bad_line: OnBadLine::Skip, ..of_format("msr") };
     let trace = open_with(&text, &options).unwrap();
     assert_eq!(trace.len(), 20);
     assert_eq!(trace.quality.lines, 40);
     assert_eq!(trace.quality.bad_lines_skipped, 20);
     assert_eq!(trace.quality.bad_lines.len(), 10);
-    assert_eq!(trace.quality.bad_lines[0], "mail.csv:2:32: size '4k' is not a number of bytes");
+    assert_eq!(trace.quality.bad_lines[0], "t:2:32: size '4k' is not a number of bytes");
     let options = OpenOptions { format: Some("spc".parse().unwrap()), ..options };
     let error = open_with(&text, &options).unwrap_err();
     assert!(error.to_string().contains("no line could be read"), "{error}");
 }
 
 #[test]
-fn digests_are_checked() {
-    let good =
-        "10 4253 nfsd 508516672 16 W 6 0 88b93b628d84082186026d9da044f17388b93b628d84082186026d9da044f173\n";
-    assert_eq!(open(good).unwrap().content, [0, 0]);
-    let short = good.replace("044f173\n", "044f17\n");
-    refused(good.repeat(3) + &short, ErrorCause::Malformed, &["mail.csv:4:33", "63 hex digits", "64 or 512"]);
-    let wrong = good.replace("88b9", "88z9");
-    refused(
-        good.repeat(3) + &wrong,
-        ErrorCause::Malformed,
-        &["mail.csv:4:33: digest '88z9", "is not hex digits"],
-    );
+fn digests_are_hex_digits() {
+    let good = "10 4253 nfsd 508516672 8 W 6 0 88b93b628d84082186026d9da044f173\n";
+    let wrong = good.repeat(3) + &good.replace("88b9", "88z9");
+    refused(wrong, ErrorCause::Malformed, &["t:4:32: digest '88z9", "is not hex digits"]);
 }
 
 #[test]
@@ -149,12 +123,16 @@ fn small_disorder_is_sorted_and_counted() {
     assert_eq!(trace.offset_bytes, [4096, 12288, 20480, 8192, 16384]);
     assert_eq!(trace.quality.reordered_requests, 2);
     assert_eq!(trace.quality.largest_step_back_ns, 500_000_000);
-    let far = text.to_owned() + "0,0,512,r,0.5\n";
-    refused(
-        &far,
-        ErrorCause::Disorder,
-        &["mail.csv:6:11: time '0.5' is 2.000000 s earlier", "sort_window_ns = 2000000000"],
-    );
+    let last = text.to_owned() + "0,0,512,r,0.5\n";
+    let far = last.clone() + "# one more\n0,48,512,r,2.5\n";
+    let parts = ["t:6:11: time '0.5' is 2.000000 s earlier", "sort_window_ns = 2000000000"];
+    refused(&far, ErrorCause::Disorder, &parts);
+    refused(last.clone() + "0,0,512,r,0.5\n", ErrorCause::Disorder, &parts);
+    // One that comes last decides nothing.
+    let left_out = open(&last).unwrap();
+    assert_eq!((left_out.digest(), left_out.quality.bad_lines_skipped), (trace.digest(), 1));
+    assert!(left_out.quality.bad_lines[0].starts_with(parts[0]), "{:?}", left_out.quality.bad_lines);
+    assert!(left_out.quality.notes[0].contains("the last request is left out: time '0.5'"));
     let options = OpenOptions { sort_window_ns: 2_000_000_000, ..OpenOptions::default() };
     let trace = open_with(&far, &options).unwrap();
     assert_eq!(trace.offset_bytes[0], 0);
@@ -175,7 +153,7 @@ fn reordered_contents_move_along() {
 
 #[test]
 fn empty_binary_and_unknown_input() {
-    refused("", ErrorCause::Empty, &["mail.csv: the input is empty"]);
+    refused("", ErrorCause::Empty, &["t: the input is empty"]);
     refused("\n\n# nothing\n", ErrorCause::Empty, &["empty"]);
     refused(
         "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n",
@@ -244,7 +222,7 @@ fn files_that_cannot_be_read() {
 
 #[test]
 fn times_in_the_wrong_unit_are_flagged() {
-    let options = OpenOptions { format: Some("mqsim".parse().unwrap()), ..OpenOptions::default() };
+    let options = of_format("mqsim");
     let mut dense = String::new();
     for number in 0..5000 {
         dense += &format!("{} 0 {} 8 1\n", number / 10, number * 8);
@@ -269,33 +247,12 @@ fn only_what_moves_data_tells_a_wrong_unit_by_its_length() {
     assert_eq!(of("trim"), Vec::<String>::new());
 }
 
-struct Impatient(AtomicU64);
-
-impl Progress for Impatient {
-    fn update(&self, _done: u64, _total: u64) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn cancelled(&self) -> bool {
-        true
-    }
-}
-
-#[test]
-fn reading_can_be_stopped() {
-    let source = Source::Bytes("mail.csv".to_owned(), MSR.as_bytes().into());
-    let progress = Impatient(AtomicU64::new(0));
-    let error = Trace::open(&source, &OpenOptions::default(), &progress).unwrap_err();
-    assert_eq!(error.cause, ErrorCause::Cancelled);
-    assert_eq!(progress.0.load(Ordering::Relaxed), 1);
-}
-
 #[test]
 fn long_lines_and_odd_bytes_do_no_harm() {
     refused("9".repeat(17 << 20), ErrorCause::UnknownFormat, &["16 MiB"]);
     let mut text = MSR.as_bytes().to_vec();
     text.extend_from_slice(b"\xff\xfe\x80,hm,0,Read,0,512,1\n");
-    refused(&text, ErrorCause::Malformed, &["mail.csv:4:1: time '\\xff\\xfe\\x80'"]);
+    refused(&text, ErrorCause::Malformed, &["t:4:1: time '\\xff\\xfe\\x80'"]);
     for keep in 0..MSR.len() {
         let _ = open(&MSR[..keep]);
     }

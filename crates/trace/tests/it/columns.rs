@@ -1,14 +1,7 @@
 //! Columns of the user's own, units, and words.
 
-use flashtwin_trace::{
-    Layout, OnBadLine, Op, OpenOptions, Source, Trace, TraceError, Vocabulary, time_unit_ns,
-};
-
-type Asked = (i64, Op, u64, u32);
-
-fn open_with(text: &str, options: &OpenOptions) -> Result<Trace, TraceError> {
-    Trace::open(&Source::Bytes("t".to_owned(), text.as_bytes().into()), options, &())
-}
+use crate::common::{asked, open_text, open_with};
+use flashtwin_trace::{Layout, OnBadLine, Op, OpenOptions, Vocabulary, time_unit_ns};
 
 /// `columns` as on the command line, then units of time, offset and length, which may be left out.
 fn how(columns: &str, units: &str) -> OpenOptions {
@@ -22,11 +15,6 @@ fn how(columns: &str, units: &str) -> OpenOptions {
         length_unit_bytes: number(2),
         ..OpenOptions::default()
     }
-}
-
-fn asked(trace: &Trace) -> Vec<Asked> {
-    let of = |row| (trace.time_ns[row], trace.op[row], trace.offset_bytes[row], trace.length_bytes[row]);
-    (0..trace.len()).map(of).collect()
 }
 
 #[test]
@@ -70,10 +58,10 @@ fn times_with_more_digits_than_a_double_are_exact() {
     let canonical = "t,op,offset_bytes,length_bytes\n";
     let text =
         "1712345678.000000100,W,0,4096\n1712345678.000000300,W,4096,4096\n1.712345678000001E9,W,0,512\n";
-    let trace = open_with(&format!("{canonical}{text}"), &how("time=t", "s")).unwrap();
+    let trace = open_with(format!("{canonical}{text}"), &how("time=t", "s")).unwrap();
     assert_eq!(*trace.time_ns, [0, 200, 900]);
     // Without the unit, digits below a nanosecond tell that it is another one.
-    let message = open_with(&format!("{canonical}{text}"), &how("time=t", "")).unwrap_err().to_string();
+    let message = open_with(format!("{canonical}{text}"), &how("time=t", "")).unwrap_err().to_string();
     assert!(message.contains("t:2:1: time '1712345678.000000100' is not a whole number"), "{message}");
     assert!(message.contains("--time-unit s"), "{message}");
 }
@@ -83,7 +71,7 @@ fn volumes_contents_and_queues_are_any_text() {
     let text = "time_ns,op,offset_bytes,length_bytes,volume,content,queue\n\
                 0,W,0,4096,db,apple,0\n1,W,4096,4096,log,apple,31\n2,W,0,4096,db,00ff,\n\
                 time_ns,op,offset_bytes,length_bytes,volume,content,queue\n3,R,0,8192,log,,1\n";
-    let trace = open_with(text, &OpenOptions::default()).unwrap();
+    let trace = open_text(text).unwrap();
     assert_eq!(
         (&trace.volume_names[..], &trace.content[..]),
         (&["db".to_owned(), "log".to_owned()][..], &[0, 0, 1][..])
@@ -93,11 +81,9 @@ fn volumes_contents_and_queues_are_any_text() {
     // A header that comes again is passed over and counted.
     assert_eq!(trace.quality.passed_lines, 1);
     let digests = "88b93b628d84082186026d9da044f17388b93b628d84082186026d9da044f173";
-    let long =
-        open_with(&text.replace(",log,,1", &format!(",log,{digests},1")), &OpenOptions::default()).unwrap();
+    let long = open_text(text.replace(",log,,1", &format!(",log,{digests},1"))).unwrap();
     assert_eq!(long.content, [0, 0, 1, 2, 2]);
-    let message =
-        open_with(&text.replace(",log,,1", ",log,a,1"), &OpenOptions::default()).unwrap_err().to_string();
+    let message = open_text(text.replace(",log,,1", ",log,a,1")).unwrap_err().to_string();
     assert!(message.contains("t:6:16: content 'a' is not 32 hex digits"), "{message}");
 }
 
@@ -121,6 +107,7 @@ fn what_own_columns_lack_is_said() {
         ("0,R,-8,512\n", &numbered, "t:1:5: offset '-8' is negative"),
         ("0,R,0.5,512\n", &numbered, "offset '0.5' is not a number of bytes"),
         ("0,R,0,4294967296\n", &numbered, "length '4294967296' is 4 GiB or more"),
+        ("0,D,0,70368744177664\n", &numbered, "length '70368744177664' is 64 TiB or more"),
         ("0,R,0,512\nnoon,R,0,512\n", &numbered, "t:2:1: time 'noon' is not a number, a date"),
         (
             "a,b\n1,2\n",
@@ -153,7 +140,7 @@ fn what_own_columns_lack_is_said() {
 #[test]
 fn units_may_be_given_for_known_formats() {
     let text = "17.250000 0 0 8 0\n17.253100 0 8 8 1\n17.256250125 0 16 8 0\n";
-    let usual = open_with(text, &OpenOptions::default()).unwrap();
+    let usual = open_text(text).unwrap();
     assert_eq!(usual.duration_ns(), 6250);
     assert_eq!(usual.read_as().text, "disksim, time ms, offset and length in units of 512 bytes, 1 volume");
     let options = OpenOptions { layout: None, ..how("", "s 4096 4096") };

@@ -4,14 +4,10 @@ use std::fs;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashtwin_trace::{BlkparseAction, ErrorCause, OpenOptions, Progress, Source, Trace, TraceError};
+use flashtwin_trace::{BlkparseAction, ErrorCause, Op, OpenOptions, Progress, Source, Trace};
 
-use crate::common::{Folder, Random};
+use crate::common::{Folder, Random, asked, of_format, open_text as open, open_with, refused};
 use crate::readers_agree::compress;
-
-fn open(bytes: &[u8]) -> Result<Trace, TraceError> {
-    Trace::open(&Source::Bytes("t".to_owned(), bytes.into()), &OpenOptions::default(), &())
-}
 
 /// Requests as MSR wrote them, more than are read at a time.
 fn msr(requests: u64) -> String {
@@ -36,6 +32,66 @@ fn utf16(text: &str, unit: fn(u16) -> [u8; 2], mark: &str) -> Vec<u8> {
     (mark.to_owned() + text).encode_utf16().flat_map(unit).collect()
 }
 
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        archive.append_data(&mut header, name, *bytes).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
+/// Local headers, without the list at the end but for its mark. Sizes may follow the data, as of a pipe or of macOS.
+fn zip(files: &[(&str, &[u8])], is_packed: bool, sizes_follow: bool) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, bytes) in files {
+        let mut crc = flate2::Crc::new();
+        crc.update(bytes);
+        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        let data = if is_packed { encoder.finish().unwrap() } else { bytes.to_vec() };
+        let sizes = [crc.sum(), data.len() as u32, bytes.len() as u32].map(u32::to_le_bytes).concat();
+        archive.extend(
+            [&b"PK\x03\x04\x14\0"[..], &[u8::from(sizes_follow) * 8, 0, u8::from(is_packed) * 8]].concat(),
+        );
+        archive.extend([0; 5]);
+        archive.extend(if sizes_follow { vec![0; 12] } else { sizes.clone() });
+        archive.extend([&(name.len() as u32).to_le_bytes()[..], name.as_bytes(), &data].concat());
+        archive.extend(if sizes_follow { [&b"PK\x07\x08"[..], &sizes].concat() } else { Vec::new() });
+    }
+    archive.extend(b"PK\x01\x02");
+    archive
+}
+
+#[test]
+fn of_several_files_in_an_archive_the_names_are_listed() {
+    let [large, small] = [msr(60_000), msr(3)];
+    for first in [&large, &small] {
+        let files: [(&str, &[u8]); 2] = [("logs/a.csv", first.as_bytes()), ("README", b"Read me\n")];
+        for (archive, command) in
+            [(tar(&files), "tar -xOf t logs/a.csv |"), (zip(&files, true, true), "unzip -p t logs/a.csv |")]
+        {
+            let parts = ["in this archive, there are 2: logs/a.csv, README", command];
+            refused(archive, &OpenOptions::default(), ErrorCause::UnknownFormat, &parts);
+        }
+    }
+    let nothing = tar(&[("._a.csv", b"")]);
+    refused(nothing, &OpenOptions::default(), ErrorCause::UnknownFormat, &["there are 0;"]);
+    let whole = zip(&[("a.csv", small.as_bytes())], false, false);
+    let mut damaged = whole.clone();
+    damaged[60] ^= 1;
+    let mut encrypted = whole.clone();
+    encrypted[6] = 1;
+    for (archive, part) in [
+        (&damaged[..], "a.csv has another checksum"),
+        (&whole[..whole.len() - 9], "zip"),
+        (&encrypted, "a.csv is encrypted"),
+    ] {
+        refused(archive, &OpenOptions::default(), ErrorCause::Compression, &[part]);
+    }
+}
+
 #[test]
 fn every_packing_of_one_file_is_that_file() {
     let text = msr(60_000);
@@ -44,6 +100,12 @@ fn every_packing_of_one_file_is_that_file() {
     for (name, packed) in [
         ("gz", compress("gz", whole).unwrap()),
         ("lz4", lz4(whole)),
+        ("tar", tar(&[("logs/._a.csv", b"macOS"), ("logs/a.csv", whole)])),
+        ("tar.gz", compress("gz", &tar(&[("a.csv", whole)])).unwrap()),
+        ("zip", zip(&[("logs/", b""), ("logs/a.csv", whole), ("__MACOSX/a.csv", b"macOS")], true, false)),
+        ("zip of a pipe", zip(&[("a.csv", whole)], true, true)),
+        ("zip of stored files", zip(&[("a.csv", whole)], false, false)),
+        ("gz in a zip", zip(&[("a.csv.gz", &compress("gz", whole).unwrap())], true, true)),
         ("two frames", [lz4(&whole[..half]), lz4(&whole[half..])].concat()),
         ("UTF-8 with a mark", [b"\xef\xbb\xbf", whole].concat()),
         ("UTF-16", utf16(&text, u16::to_le_bytes, "\u{feff}")),
@@ -62,6 +124,11 @@ fn other_things_are_called_by_name() {
         [&5u32.to_le_bytes()[..], &object.to_le_bytes(), &512u32.to_le_bytes(), &next.to_le_bytes()].concat()
     };
     let oracle = [record(8, 2), record(16, -1), record(8, i64::MAX), record(24, -1)].concat();
+    for packed in [oracle.clone(), compress("zst", &oracle).unwrap()] {
+        let trace = open_with(packed, &of_format("oraclegeneral")).unwrap();
+        assert_eq!(asked(&trace), [8, 16, 8, 24].map(|page| (0, Op::Read, page * 4096, 512)));
+        assert!(trace.quality.notes[0].contains("numbers of pages"), "{:?}", trace.quality.notes);
+    }
     for (bytes, name, next) in [
         (&b"SQLite format 3\0"[..], "an SQLite database", "sqlite3 -header -csv t"),
         (b"\xf0\xde\xbc\x9a\x78\x56\x34\x12\0\0", "libCacheSim", "--columns"),
@@ -77,9 +144,7 @@ fn other_things_are_called_by_name() {
         (b"{\n \"jobs\": []}", "JSON", "from_frame"),
         (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "pcap", "CSV"),
         (b"7z\xbc\xaf\x27\x1c\0\x04", "7z", "7z x t"),
-        (b"PK\x03\x04\x14\0", "a zip archive", "unzip -p t"),
-        (&[&[b'a'; 257][..], b"ustar\0", &[0; 249]].concat(), "a tar archive", "tar -xOf t"),
-        (&oracle, "oracleGeneral", "numpy.fromfile('t'"),
+        (&oracle, "oracleGeneral", "--format oraclegeneral"),
         (
             &[[1, 0, 0, 0, 0, 16, 0, 0, 1, 0, 0, 0, 0x2a, 0, 9, 1], [0; 16]].concat().repeat(4),
             "vSCSI",
@@ -96,8 +161,8 @@ fn other_things_are_called_by_name() {
 
 /// An event of the kernel and the line of blkparse, which notify events do not have.
 fn event(number: u32, random: &mut Random, wide: bool, big: bool) -> (Vec<u8>, String) {
-    // Action, its letters, bytes behind the event. The last is in version 8 only.
-    let kinds: [(u64, &str, u16); 13] = [
+    // Action, its letters, bytes behind the event. The last two are in version 8 only.
+    let kinds: [(u64, &str, u16); 14] = [
         (0x0002_0007, "D W", 0),
         (0x0001_0007, "D R", 0),
         (0x8002_0007, "D WF", 0),
@@ -111,8 +176,9 @@ fn event(number: u32, random: &mut Random, wide: bool, big: bool) -> (Vec<u8>, S
         (0x0400_0002, "", 0),
         (0x0200_0007, "D N", 16),
         (0x1_0000_0007, "D ZA", 0),
+        (0x40_0002_0007, "D WZ", 0),
     ];
-    let (action, letters, payload) = kinds[random.below(if wide { 13 } else { 12 }) as usize];
+    let (action, letters, payload) = kinds[random.below(if wide { 14 } else { 12 }) as usize];
     let (time_ns, sector) = (7_000_000_000 + u64::from(number) * 1_500, random.below(1 << 30));
     let bytes = if letters.ends_with('N') { 0 } else { 512u64 << random.below(8) };
     let [device, version] = [8 << 20 | 16, if wide { 8 } else { 7 }];
@@ -211,9 +277,6 @@ fn a_file_that_changes_while_it_is_read_is_told() {
         Trace::open(&Source::File(path.clone()), &OpenOptions::default(), &change)
     };
     assert_eq!(change(&|_| ()).unwrap().quality.notes, [""; 0]);
-    let grown = change(&|file| file.write_all(&text.as_bytes()[..text.find('\n').unwrap() + 1]).unwrap());
-    // The added line is the first again.
-    assert_eq!(grown.unwrap_err().cause, ErrorCause::Disorder);
     let grown = change(&|file| file.write_all(b"\n").unwrap()).unwrap();
     assert!(grown.quality.notes[0].contains("grew from"), "{:?}", grown.quality.notes);
     let cut = text.find("\n1281664000500").unwrap() as u64 + 1;

@@ -1,9 +1,9 @@
-//! Forced unit access stays with its request; `queues` has it written and cut into pages.
+//! Forced unit access is read with its request; `queues` has it wherever a trace goes.
 
 use std::fmt::Write as _;
 
-use crate::common::Random;
-use flashtwin_trace::{Op, OpenOptions, SampleBy, Source, Trace, TraceStream};
+use crate::common::{Random, source};
+use flashtwin_trace::{Op, OpenOptions, Source, Trace, TraceStream};
 
 /// blkparse's output for `requests` on two devices, each at its own address, some durable or late, and flushes.
 fn text(requests: u64, seed: u64) -> String {
@@ -21,10 +21,6 @@ fn text(requests: u64, seed: u64) -> String {
     text
 }
 
-fn source(text: &str) -> Source {
-    Source::Bytes("made.blkparse".to_owned(), text.as_bytes().into())
-}
-
 fn open(source: &Source) -> Trace {
     Trace::open(source, &OpenOptions::default(), &()).unwrap()
 }
@@ -38,52 +34,27 @@ fn told(text: &str) -> Vec<u64> {
     forced.map(|line| line.split(' ').nth(7).unwrap().parse::<u64>().unwrap() * 512).collect()
 }
 
-fn sorted(mut addresses: Vec<u64>) -> Vec<u64> {
-    addresses.sort_unstable();
-    addresses
-}
-
 #[test]
 fn it_is_read_sorted_and_streamed_with_its_request() {
     for (requests, seed) in [(1, 1), (60, 2), (3_000, 3), (200_000, 4)] {
         let text = text(requests, seed);
-        let source = source(&text);
-        let trace = open(&source);
-        assert_eq!(sorted(durable(&trace)), told(&text), "{requests}");
+        let made = source(&text);
+        let trace = open(&made);
+        let mut addresses = durable(&trace);
+        addresses.sort_unstable();
+        assert_eq!(addresses, told(&text), "{requests}");
         assert!((0..trace.len()).all(|row| !trace.is_durable(row) || trace.op[row] == Op::Write));
 
-        let mut stream = TraceStream::open(&source, &OpenOptions::default(), &()).unwrap();
+        let mut stream = TraceStream::open(&made, &OpenOptions::default(), &()).unwrap();
         let mut streamed = Vec::new();
         while let Some(batch) = stream.next(&()).unwrap() {
             streamed.extend(durable(&batch));
         }
         assert_eq!((streamed, stream.digest()), (durable(&trace), trace.digest()));
+        assert_eq!(
+            open(&source(text.replace("WFS", "WS"))).flags,
+            [0u8; 0],
+            "a trace without any has no column"
+        );
     }
-}
-
-#[test]
-fn parts_of_a_trace_have_theirs() {
-    let text = text(2_000, 9);
-    let trace = open(&source(&text));
-    let half = trace.duration_ns() / 2;
-    let parts = [0..half, half..i64::MAX].map(|span| durable(&trace.excerpt(&span).unwrap()));
-    assert_eq!(parts.concat(), durable(&trace));
-    let volumes = ["8,0", "8,1"].map(|name| durable(&trace.of_volume(name).unwrap()));
-    assert_eq!(sorted(volumes.concat()), told(&text));
-    let sample = trace.sample(0.5, 1, SampleBy::Address).unwrap();
-    let kept: Vec<u64> =
-        durable(&trace).into_iter().filter(|offset| sample.offset_bytes.contains(offset)).collect();
-    assert_eq!(durable(&sample), kept);
-    assert!(kept.len() > 100);
-}
-
-#[test]
-fn a_trace_without_any_has_no_column_and_the_digest_it_had() {
-    let text = text(500, 5);
-    let plain = open(&source(&text.replace("WFS", "WS")));
-    assert_eq!(plain.flags, [0u8; 0]);
-    let forced = open(&source(&text));
-    assert_ne!(plain.digest(), forced.digest());
-    let other = open(&source(&text.replacen(" WFS ", " WS ", 1)));
-    assert_ne!(other.digest(), forced.digest());
 }

@@ -1,34 +1,16 @@
 //! Peculiarities of each format: choices, events skipped, errors.
 
-use crate::common::Random;
+use crate::common::{self, Random, asked, of_format, open_text, open_with};
 use crate::readers_agree::text_of;
-use flashtwin_trace::{BlkparseAction, ErrorCause, OnBadLine, Op, OpenOptions, Source, Trace, TraceError};
-
-fn open_with(text: &str, options: &OpenOptions) -> Result<Trace, TraceError> {
-    Trace::open(&Source::Bytes("t".to_owned(), text.as_bytes().into()), options, &())
-}
+use flashtwin_trace::{BlkparseAction, ErrorCause, OnBadLine, Op, OpenOptions, Trace};
 
 fn open(text: &str) -> Trace {
-    open_with(text, &OpenOptions::default()).unwrap()
+    open_text(text).unwrap()
 }
 
 fn refused(format: &str, text: &str, place: &str, parts: &[&str]) {
-    let options = OpenOptions { format: Some(format.parse().unwrap()), ..OpenOptions::default() };
-    let error = open_with(text, &options).unwrap_err();
-    assert_eq!(error.cause, ErrorCause::Malformed, "{error}");
-    let message = error.to_string();
+    let message = common::refused(text, &of_format(format), ErrorCause::Malformed, parts);
     assert!(message.starts_with(&format!("t:{place}: ")), "{message}");
-    for part in parts {
-        assert!(message.contains(part), "'{part}' is not in: {message}");
-    }
-    assert!(!error.cure.is_empty(), "{message}");
-}
-
-type Asked = (i64, Op, u64, u32);
-
-fn asked(trace: &Trace) -> Vec<Asked> {
-    let of = |row| (trace.time_ns[row], trace.op[row], trace.offset_bytes[row], trace.length_bytes[row]);
-    (0..trace.len()).map(of).collect()
 }
 
 const BLKPARSE: &str = "\
@@ -104,16 +86,6 @@ fn every_way_to_say_a_flush_in_blkparse_is_one() {
 }
 
 #[test]
-fn blkparse_without_the_action_says_which_to_choose() {
-    let queued: String = BLKPARSE.lines().take(4).map(|line| line.to_owned() + "\n").collect();
-    let error = open_with(&queued, &OpenOptions::default()).unwrap_err();
-    assert_eq!(error.cause, ErrorCause::Empty);
-    let message = error.to_string();
-    assert!(message.contains("4 lines say other things"), "{message}");
-    assert!(message.contains("--blkparse-action Q, D or C"), "{message}");
-}
-
-#[test]
 fn bad_blkparse_lines_are_named() {
     let with = |from: &str, to: &str| BLKPARSE.replace(from, to);
     refused("blkparse", &with("D 4096 +", "D 40x6 +"), "7:50", &["sector '40x6'"]);
@@ -176,8 +148,7 @@ fn bad_etw_lines_are_named() {
         "4:105",
         &["DiskNum 'x'"],
     );
-    let error =
-        open_with("BeginHeader\nEndHeader\nT-Start, 5, System\n", &OpenOptions::default()).unwrap_err();
+    let error = open_text("BeginHeader\nEndHeader\nT-Start, 5, System\n").unwrap_err();
     assert!(error.to_string().contains("no DiskRead or DiskWrite among its events"), "{error}");
 }
 
@@ -206,9 +177,7 @@ fn fio_2_waits_until_a_time() {
     assert_eq!(asked(&trace), expected);
     assert_eq!(trace.volume_names, ["/a", "/b"]);
     assert_eq!((trace.quality.empty_requests, trace.quality.passed_lines), (0, 4));
-    let timeless = FIO.to_owned() + &"/a read 0 512\n".repeat(1000);
-    let timeless = open(&timeless.replace("wait 150 0", "sync 0 0"));
-    assert_eq!(timeless.duration_ns(), 0);
+    let timeless = open(&(FIO.replace("wait 150 0", "sync 0 0") + &"/a read 0 512\n".repeat(1000)));
     assert!(timeless.quality.warnings[0].contains("times are missing"), "{:?}", timeless.quality.warnings);
 }
 
@@ -221,9 +190,6 @@ fn bad_fio_lines_are_named() {
     let three = "fio version 3 iolog\n0 /a add\n5 /a read 0 512\n7 /a wait 100 0\n";
     refused("fio", three, "4:6", &["action 'wait'"]);
     refused("fio", &three.replace("5 /a read", "/a read"), "3:1", &["timestamp '/a'"]);
-    let error = open_with(&FIO.replace("fio version 2 iolog\n", ""), &OpenOptions::default()).unwrap_err();
-    assert_eq!(error.cause, ErrorCause::UnknownFormat);
-    assert!(error.to_string().contains("without its first line"), "{error}");
 }
 
 #[test]
@@ -309,7 +275,7 @@ fn damaged_lines_do_no_harm() {
     let (mut read, mut not_read) = (0, 0);
     for (format, file) in files {
         let text = text_of(file);
-        let mut options = OpenOptions { format: Some(format.parse().unwrap()), ..OpenOptions::default() };
+        let mut options = of_format(format);
         for round in 0..200 {
             let mut bytes = text.as_bytes()[..text.len().min(4000)].to_vec();
             for _ in 0..1 + random.below(3) {
@@ -322,7 +288,7 @@ fn damaged_lines_do_no_harm() {
                 }
             }
             options.on_bad_line = if round % 2 == 0 { OnBadLine::Fail } else { OnBadLine::Skip };
-            match Trace::open(&Source::Bytes("t".to_owned(), bytes.into()), &options, &()) {
+            match open_with(bytes, &options) {
                 Ok(trace) => {
                     read += 1;
                     assert!(trace.time_ns.is_sorted() && trace.time_ns[0] == 0);

@@ -14,8 +14,11 @@ fn words_mean_one_operation_or_none_at_all() {
     let flush_first = |operation| Operation { flush_first: true, ..operation };
     let rows: [(&str, Option<Operation>); 10] = [
         ("R r Read READ RA RSM RAM rd REQ_OP_READ IRP_MJ_READ READ_10 read(16) 0x28 0x88 0x02", Some(READ)),
-        ("W w write WS WSM WZ WU ZAS REQ_OP_WRITE_ZEROES write-same 0x2A 0x1", Some(WRITE)),
-        ("D DS DE discard unmap TRIM erase REQ_OP_DISCARD bio_delete 0x42 0x09", Some(TRIM)),
+        ("W w write WS WSM WU ZAS write-same 0x2A 0x1", Some(WRITE)),
+        (
+            "D DS DE WZ WZS discard unmap TRIM erase REQ_OP_DISCARD REQ_OP_WRITE_ZEROES bio_delete 0x42 0x09",
+            Some(TRIM),
+        ),
         ("F FN FF FS flush sync fsync IRP_MJ_FLUSH_BUFFERS SYNCHRONIZE_CACHE(10) 0x35", Some(FLUSH)),
         ("WF WFS WSF wfsm", Some(durable)),
         ("FWS FW", Some(flush_first(WRITE))),
@@ -29,7 +32,7 @@ fn words_mean_one_operation_or_none_at_all() {
             assert_eq!(Vocabulary::default().operation(word.as_bytes()), expected, "{word}");
         }
     }
-    assert_eq!(Vocabulary::default().operation(b"write zeroes"), Some(WRITE));
+    assert_eq!(Vocabulary::default().operation(b"write zeroes"), Some(TRIM));
     assert_eq!(Vocabulary::default().operation(&[b'w'; 99]), None);
 }
 

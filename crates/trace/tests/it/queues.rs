@@ -1,4 +1,4 @@
-//! Submission queues of requests: they stay with them wherever a trace goes.
+//! Submission queues and forced unit access of requests: they stay with them wherever a trace goes.
 
 use crate::common::{Folder, open};
 use flashtwin_trace::{
@@ -21,14 +21,17 @@ fn trace(requests: u64, queue: impl Fn(u64) -> u8) -> Trace {
     builder.build().unwrap()
 }
 
-fn given(trace: &Trace, row: usize) -> u8 {
-    if trace.op[row] == Op::Flush { 31 } else { (trace.offset_bytes[row] / 4096 * 11 % 32) as u8 }
+/// Whether a request has the queue and the durability that it was given.
+fn has_its_own(trace: &Trace, row: usize) -> bool {
+    let (at, op) = (trace.offset_bytes[row] / 4096, trace.op[row]);
+    let queue = if op == Op::Flush { 31 } else { (at * 11 % 32) as u8 };
+    (trace.queue(row), trace.is_durable(row)) == (queue, at % 7 == 0 && op == Op::Write)
 }
 
 #[test]
 fn queues_go_wherever_requests_go() {
     let trace = trace(200_000, |at| (at * 11 % 32) as u8);
-    assert!((0..trace.len()).all(|row| trace.queue(row) == given(&trace, row)));
+    assert!((0..trace.len()).all(|row| has_its_own(&trace, row)));
     let folder = Folder::new();
     let path = folder.file("queues.parquet");
     trace.write_parquet(&path).unwrap();
@@ -38,7 +41,7 @@ fn queues_go_wherever_requests_go() {
     let source = Source::File(path.clone());
     let mut stream = TraceStream::open(&source, &OpenOptions::default(), &()).unwrap();
     while let Some(batch) = stream.next(&()).unwrap() {
-        assert!((0..batch.len()).all(|row| batch.queue(row) == given(&batch, row)));
+        assert!((0..batch.len()).all(|row| has_its_own(&batch, row)));
     }
     assert_eq!(stream.digest(), trace.digest());
 
@@ -60,7 +63,7 @@ fn queues_go_wherever_requests_go() {
         trace.of_volume("0").unwrap(),
         trace.sample(0.5, 1, SampleBy::Address).unwrap(),
     ] {
-        assert!(part.len() > 1_000 && (0..part.len()).all(|row| part.queue(row) == given(&part, row)));
+        assert!(part.len() > 1_000 && (0..part.len()).all(|row| has_its_own(&part, row)));
     }
 }
 
@@ -71,7 +74,7 @@ fn the_digest_tells_queues_apart() {
     plain.flags.truncate(none.len() - 1);
     let digests = [&plain, &none, &some, &others].map(|trace| trace.digest());
     assert!((0..4).all(|at| !digests[..at].contains(&digests[at])), "{digests:?}");
-    let [mut durable, mut queued] = [plain.clone(), plain];
+    let [mut durable, mut queued] = [plain.clone(), plain.clone()];
     (durable.flags, queued.flags) = (vec![0, 1], vec![0, 8]);
-    assert_ne!(durable.digest(), queued.digest());
+    assert!(durable.digest() != queued.digest() && durable.digest() != plain.digest());
 }

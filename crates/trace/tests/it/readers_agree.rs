@@ -1,11 +1,11 @@
 //! One sample in every format and compression (tests/data): all readers see the same trace.
 
-use crate::common::Folder;
+use crate::common::{Folder, of_format};
 use crate::sample;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use flashtwin_trace::{ErrorCause, Format, OpenOptions, Source, Trace, TraceError};
+use flashtwin_trace::{ErrorCause, Format, Source, Trace, TraceError};
 
 struct Sample {
     file: &'static str,
@@ -75,8 +75,7 @@ fn data(file: &str) -> PathBuf {
 }
 
 fn open(source: &Source, format: Option<&str>) -> Result<Trace, TraceError> {
-    let options = OpenOptions { format: format.map(|name| name.parse().unwrap()), ..OpenOptions::default() };
-    Trace::open(source, &options, &())
+    Trace::open(source, &format.map(of_format).unwrap_or_default(), &())
 }
 
 /// Bytes in DiskSim's layout cannot be recognised, only asked for.
@@ -98,10 +97,15 @@ fn assert_same_requests(one: &Trace, other: &Trace, what: &str) {
 }
 
 #[test]
-fn all_files_hold_the_sample() {
+fn all_files_hold_the_sample_whatever_their_names_and_threads() {
     for sample in FILES {
         let Sample { file, format, .. } = sample;
         let trace = open(&Source::File(data(file)), asked_for(format)).unwrap();
+        let nameless = Source::Bytes("nameless".to_owned(), std::fs::read(data(file)).unwrap().into());
+        let mut options = asked_for(format).map(of_format).unwrap_or_default();
+        options.threaded = false;
+        let other = Trace::open(&nameless, &options, &()).unwrap();
+        assert_eq!(trace, Trace { name: trace.name.clone(), ..other }, "{file}");
         let expected = sample.expected();
         assert_eq!(trace.has_content(), sample.with_content, "{file}");
         assert_same_requests(&trace, &expected, file);
@@ -117,43 +121,11 @@ fn all_files_hold_the_sample() {
 }
 
 #[test]
-fn names_say_nothing() {
-    for sample in FILES {
-        let Sample { file, format, .. } = sample;
-        let bytes = std::fs::read(data(file)).unwrap();
-        let source = Source::Bytes("nameless".to_owned(), bytes.into());
-        let trace = open(&source, asked_for(format)).unwrap();
-        assert_eq!(trace.digest(), sample.expected().digest(), "{file}");
-    }
-    let bytes = std::fs::read(data(PARQUET)).unwrap();
-    let trace = open(&Source::Bytes("nameless".to_owned(), bytes.into()), None).unwrap();
-    assert_eq!(trace.digest(), sample::trace(true).digest());
-}
-
-#[test]
-fn threads_change_nothing() {
-    for Sample { file, format, .. } in FILES {
-        let mut options = OpenOptions {
-            format: asked_for(format).map(|name| name.parse().unwrap()),
-            ..OpenOptions::default()
-        };
-        let source = Source::File(data(file));
-        let with = Trace::open(&source, &options, &()).unwrap();
-        options.threaded = false;
-        assert_eq!(with, Trace::open(&source, &options, &()).unwrap(), "{file}");
-    }
-}
-
-#[test]
 fn lines_of_one_request_are_joined_and_counted() {
     let source = Source::File(data("sample-lines.fiu.gz"));
     let trace = open(&source, None).unwrap();
     assert_eq!(trace.quality.lines, trace.content.len() as u64);
     assert_eq!(trace.quality.joined_lines, (trace.content.len() - trace.len()) as u64);
-    let options = OpenOptions { join_lines: false, ..OpenOptions::default() };
-    let apart = Trace::open(&source, &options, &()).unwrap();
-    assert_eq!(apart.len(), trace.content.len());
-    assert_eq!(apart.quality.joined_lines, 0);
 }
 
 #[test]

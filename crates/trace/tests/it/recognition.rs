@@ -1,10 +1,7 @@
 //! A format is recognised only if what it reads could be a disk's, and never by one line.
 
-use flashtwin_trace::{ErrorCause, OpenOptions, Source, Trace, TraceError};
-
-fn open(text: &str) -> Result<Trace, TraceError> {
-    Trace::open(&Source::Bytes("t".to_owned(), text.as_bytes().into()), &OpenOptions::default(), &())
-}
+use crate::common::open_text as open;
+use flashtwin_trace::ErrorCause;
 
 fn lines(count: u64, line: impl Fn(u64) -> String) -> String {
     (0..count).map(|number| line(number) + "\n").collect()
@@ -48,7 +45,7 @@ fn one_line_changes_no_format() {
     assert_eq!(open(&good).unwrap().format.name(), "mqsim");
     // DiskSim reads this line as well; its times are milliseconds.
     for odd in ["18900 0 336 16 2", "18900.5 0 336 16 0"] {
-        let error = open(&format!("{good}{odd}\n")).unwrap_err();
+        let error = open(format!("{good}{odd}\n")).unwrap_err();
         assert_eq!(error.cause, ErrorCause::AmbiguousFormat, "{error}");
         let message = error.to_string();
         for part in [
@@ -60,10 +57,10 @@ fn one_line_changes_no_format() {
         }
     }
     // A line that no format reads is an error there.
-    let message = open(&format!("{good}18900 0 x 16 1\n")).unwrap_err().to_string();
+    let message = open(format!("{good}18900 0 x 16 1\n")).unwrap_err().to_string();
     assert!(message.starts_with("t:22:9: address 'x'"), "{message}");
     // Nanoseconds in which nothing can be that fast are no reason to take milliseconds in silence.
-    let error = open(&lines(99, |n| format!("{n} 0 {} 16 1", n * 16))).unwrap_err();
+    let error = open(lines(99, |n| format!("{n} 0 {} 16 1", n * 16))).unwrap_err();
     assert_eq!(error.cause, ErrorCause::AmbiguousFormat, "{error}");
 }
 
@@ -72,7 +69,7 @@ fn what_cannot_be_a_disk_does_not_fit() {
     let msr = |n: u64, offset: u64, size: u64| {
         format!("{},hm,0,Read,{offset},{size},1", 128_166_372_003_061_629 + n * 5000)
     };
-    assert!(open(&lines(60, |n| msr(n, n * 512, 512))).is_ok());
+    assert!(open(lines(60, |n| msr(n, n * 512, 512))).is_ok());
     for (text, why) in [
         (lines(60, |n| msr(n, n, 8)), "8 bytes, no multiple of 512"),
         (lines(60, |n| msr(n, 1 << 61, 512)), "over an exbibyte"),
@@ -80,6 +77,8 @@ fn what_cannot_be_a_disk_does_not_fit() {
         (lines(60, |n| msr(n * 70_000_000_000, n, 512)), "a year would pass"),
         (lines(60, |n| format!("{n},8,4096,R,{n}.5")), "60 requests would go to 60 volumes"),
         (lines(60, |n| format!("0,8,4096,R,0.{n:09}")), "requests would come in a second"),
+        // One long gap hides no rate.
+        (lines(60, |n| format!("0,8,4096,R,{}.{n:09}", n / 30 * 9)), "requests would come in a second"),
         (
             lines(60, |n| format!("0,8,4294966784,R,{}.{:02}", n / 50, n % 50 * 2)),
             "bytes would move in a second",

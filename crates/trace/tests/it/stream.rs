@@ -140,7 +140,6 @@ fn random_traces_are_the_same_as_streams() {
         let options = OpenOptions {
             sort_window_ns: window_ns,
             on_bad_line: OnBadLine::Skip,
-            join_lines: !random.one_in(3),
             format: Some("fiu".parse().unwrap()),
             ..OpenOptions::default()
         };
@@ -211,7 +210,7 @@ fn errors_are_those_of_reading_as_a_whole() {
     let mut text = line.repeat(200_000);
     text.push_str("11 7 p q\n");
     let source = Source::Bytes("bad.fiu".to_owned(), text.into_bytes().into());
-    let options = OpenOptions { join_lines: false, sort_window_ns: 0, ..OpenOptions::default() };
+    let options = OpenOptions { sort_window_ns: 0, ..OpenOptions::default() };
     let mut stream = TraceStream::open(&source, &options, &()).unwrap();
     let error = loop {
         match stream.next(&()) {

@@ -3,18 +3,6 @@
 use super::*;
 
 #[test]
-fn numbers_in_order_of_first_appearance() {
-    let mut table = PageTable::default();
-    let mut seen = Vec::new();
-    for (volume, pages) in [(0, 6..10), (1, 6..7), (0, 9..11), (0, 0..1)] {
-        table.each(volume, pages, |page| seen.extend(page.map(|page| (page.id, page.new))));
-    }
-    let news = [(0, true), (1, true), (2, true), (3, true), (4, true), (3, false), (5, true), (6, true)];
-    assert_eq!(seen, news);
-    assert_eq!(table.len(), 7);
-}
-
-#[test]
 fn agrees_with_a_map_over_volumes_and_far_addresses() {
     let mut table = PageTable::default();
     let mut map = HashMap::new();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use flashtwin_bits::SplitMix64;
-use flashtwin_trace::{OpenOptions, Progress, Source, Trace, TraceError};
+use flashtwin_trace::{ErrorCause, Op, OpenOptions, Progress, Source, Trace, TraceError};
 
 /// A folder of its own for each test, removed at the end.
 pub(crate) struct Folder(PathBuf);
@@ -39,6 +39,46 @@ impl Drop for Folder {
 
 pub(crate) fn open(path: &Path) -> Result<Trace, TraceError> {
     Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &())
+}
+
+/// Bytes in memory, which messages call `t`.
+pub(crate) fn source(text: impl AsRef<[u8]>) -> Source {
+    Source::Bytes("t".to_owned(), text.as_ref().into())
+}
+
+pub(crate) fn open_text(text: impl AsRef<[u8]>) -> Result<Trace, TraceError> {
+    open_with(text, &OpenOptions::default())
+}
+
+pub(crate) fn open_with(text: impl AsRef<[u8]>, options: &OpenOptions) -> Result<Trace, TraceError> {
+    Trace::open(&source(text), options, &())
+}
+
+pub(crate) fn of_format(name: &str) -> OpenOptions {
+    OpenOptions { format: Some(name.parse().unwrap()), ..OpenOptions::default() }
+}
+
+/// The message of a refusal of this kind, which has a cure and says all of `parts`.
+pub(crate) fn refused(
+    text: impl AsRef<[u8]>,
+    options: &OpenOptions,
+    cause: ErrorCause,
+    parts: &[&str],
+) -> String {
+    let error = open_with(text, options).unwrap_err();
+    let message = error.to_string();
+    assert_eq!(error.cause, cause, "{message}");
+    assert!(!error.cure.is_empty(), "no cure: {message}");
+    for part in parts {
+        assert!(message.contains(part), "'{part}' is not in: {message}");
+    }
+    message
+}
+
+/// Time, operation, offset and length of all requests.
+pub(crate) fn asked(trace: &Trace) -> Vec<(i64, Op, u64, u32)> {
+    let of = |row| (trace.time_ns[row], trace.op[row], trace.offset_bytes[row], trace.length_bytes[row]);
+    (0..trace.len()).map(of).collect()
 }
 
 /// Stops the work at once.
