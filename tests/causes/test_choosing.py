@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from flashtwin.causes import choosing
 from flashtwin.causes.case import key_of
 from flashtwin.causes.replaying import base_figures
 from flashtwin.causes.searching import Point, SettingsSearch
+from flashtwin.judgement import choosing as judged
 from flashtwin.judgement import facts
 from flashtwin.judgement.choosing import Candidate, Decision, Loss
 from flashtwin.judgement.choosing import decide as decide_study
@@ -26,6 +28,7 @@ from flashtwin.judgement.goals import goal_of as goal
 from flashtwin.replays import aged
 from flashtwin.replays.running import Result
 from flashtwin.results import names
+from flashtwin.results.intervals import Blocks, KindBlocks
 from flashtwin.results.keys import matters
 from flashtwin.results.reading import SavedRun, StudyFolder, load
 
@@ -273,6 +276,31 @@ def test_a_candidate_that_falls_behind_ranks_after_all_that_keep_up() -> None:
     assert found is not None
     assert [one.system for one in found.candidates] == ["slow", "late", "later"]
     assert found.choice.system == "slow"
+
+
+def test_the_best_of_equals_gains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 candidates that are equal but for noise, the best is 1 % better on the half that it was ranked by."""
+    rng, stated, seeming = np.random.default_rng(5), [], []
+    for _ in range(60):
+        counts, sums = np.full(100, 200.0), 2e5 * rng.normal(1.0, 0.03, (40, 100))
+        kinds = [dict.fromkeys(("all", "read", "write", "flush"), KindBlocks(counts, one, counts[:, None]))
+                 for one in sums]  # fmt: skip
+        arrivals = np.arange(100.0)
+        by = {f"run {at}": Blocks(arrivals, np.stack([arrivals, arrivals], axis=1), np.ones((2, 1)), kinds[at])
+              for at in range(40)}  # fmt: skip
+        monkeypatch.setattr(judged, "_blocks", lambda one, by=by: by[one.name])
+        runs = [run(name, 1000.0, programs=at) for at, name in enumerate(by)]
+        found = decide_study(StudyFolder(Path("nowhere"), {}, runs=tuple(runs), baseline=runs[0]))
+        stated.append(found.loss(found.fastest, found.baseline))
+        halves = (by[one.run.name].halves[0]["response.all.mean_ns"] for one in (found.fastest, found.baseline))
+        seeming.append(next(halves) / next(halves) - 1.0)
+    shares = [one.share for one in stated]
+    error = np.std(shares) / math.sqrt(len(shares))
+    assert abs(np.mean(shares)) < 3 * error
+    assert np.mean(seeming) < -10 * error
+    # An interval of 95 % holds 0 in about 57 of 60.
+    ends = [one.interval or (0.0, 0.0) for one in stated]
+    assert sum(low <= 0.0 <= high for low, high in ends) >= 51
 
 
 def test_a_tie_goes_to_the_cheaper_one_in_any_order() -> None:

@@ -19,6 +19,7 @@ from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
+from flashtwin.results.intervals import Blocks
 from flashtwin.traces.scan import Replayable, prepare
 
 
@@ -64,7 +65,8 @@ class KeptFigures:
         try:
             found = json.loads((path / names.CAUSES / names.REPLAYS).read_text(encoding="utf-8"))
             # Another version kept other figures.
-            return cls(path, {key: Figures(**one) for key, one in found.items() if one.keys() == {"summary", "ledger"}})
+            known = Figures.__dataclass_fields__.keys()
+            return cls(path, {key: Figures(**one) for key, one in found.items() if one.keys() == known})
         except (OSError, ValueError, TypeError, AttributeError, KeyError):
             return cls(path)
 
@@ -86,7 +88,8 @@ class _Request(NamedTuple):
 
 
 def base_figures(result: Result) -> Figures:
-    return Figures.of(result.summary, result.table("wait_ledger").to_arrow().to_pylist())
+    ledger = result.table("wait_ledger").to_arrow().to_pylist()
+    return Figures.of(result.summary, ledger, Blocks.of(result.table).halves[0])
 
 
 def base_replays(

@@ -45,7 +45,8 @@ def _claim(decision: Decision, first: Candidate) -> str:
         return f"{first.words}: {goal.words} is {value}{gain}."
     claim = f"{first.words} is the choice: {goal.words} is {value}{gain}"
     if first is not fastest:
-        claim += f", {decision.beside(first, fastest).replace(' than ', ' than the fastest, ', 1)}"
+        best = "the fastest" if decision.loss(first).share >= 0.0 else "the fastest of the other half of the trace"
+        claim += f", {decision.beside(first, fastest).replace(' than ', f' than {best}, ', 1)}"
     if base.late is not None:
         claim += f". {base.words} falls behind the trace"
     elif base not in (first, fastest):
@@ -86,7 +87,9 @@ def _margin(of: Evidence, decision: Decision, first: Candidate) -> str:
     caution = f" {'Take its loss with care' if loss.interval else 'Its loss has no interval'}: {loss.why}."
     whose = "prices are your own" if of.candidates.get("own_prices") else "prices are assumed"
     worth = units.percent(decision.worth * 100)
-    return f"A loss of at most {worth} is taken for a lower price; {whose}.{caution if loss.why else ''}"
+    halves = " Candidates are ranked by every other hundredth of the trace, and gains and losses are those of the rest."
+    text = f"A loss of at most {worth} is taken for a lower price; {whose}.{halves if decision.is_halved else ''}"
+    return f"{text}{caution if loss.why else ''}"
 
 
 def _acknowledged(of: Evidence) -> list[str]:

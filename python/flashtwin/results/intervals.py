@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -100,13 +100,25 @@ class Blocks:
         return cls(first, times, bounds, kinds)
 
     def every_other(self, start: Literal[0, 1]) -> Blocks:
-        """Half of the blocks: choose on those from 0, and state the gain of the choice on those from 1.
+        """Half of the blocks: candidates are ranked by those from 0, and differences stated on those from 1.
 
         The best of a hundred replays looks better than it is on the requests that it was chosen by.
         """
         own = slice(start, None, 2)
         of = {kind: KindBlocks(one.counts[own], one.sums_ns[own], one.buckets[own]) for kind, one in self.kinds.items()}
         return replace(self, first_requests=self.first_requests[own], times_ns=self.times_ns[own], kinds=of)
+
+    @cached_property
+    def halves(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Statistics of each half by their paths in a summary, where the second has enough for an interval."""
+        half, rest = (self.every_other(start) for start in (0, 1))
+        known = [(kind, statistic) for kind in get_args(Kind) for statistic, least in FLOORS.items()
+                 if rest.kinds[kind].counts.sum() >= least]  # fmt: skip
+        first, second = (
+            {f"response.{kind}.{statistic}_ns": float(_values(one, kind, statistic, _WHOLE)[0])
+             for kind, statistic in known} for one in (half, rest)
+        )  # fmt: skip
+        return first, second
 
 
 @dataclass(frozen=True)
