@@ -77,7 +77,8 @@ NUMBER = "with a number"
 OPENINGS: dict[str, dict[str, str]] = {
     "partitions": {
         UNKNOWN: "The saving of partitions", "not needed": "Partitions are not needed",
-        "not worth it": "Partitions save little", "too small a device": "Partitions take a larger drive", NUMBER: "{} pay",
+        "not worth it": "Partitions save little", "too small a device": "Partitions take a larger drive",
+        NUMBER: "{} pay",
     },
     "page size": {UNKNOWN: "The best page size", NUMBER: "Pages of {} cost least"},
     "deduplication": {
