@@ -21,6 +21,7 @@ from flashtwin.judgement.choosing import WORTH
 from flashtwin.judgement.goals import Figures, Goal, goal_of, usual_goal
 from flashtwin.judgement.verdict import BOTTLENECK, UNKNOWN, Action, Verdict, upper, with_made_up_contents
 from flashtwin.progress import Progress
+from flashtwin.replays.grounds import check_raw_pages
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import fitted, name_systems
 from flashtwin.results import folder, names
@@ -135,7 +136,7 @@ def explain(
     what: Replayable | str | Path, systems: Sequence[str | Path | System] | str | Path | System | None = None, *,
     goal: str | None = None, effort: int | None = EFFORT, out: str | Path | None = None,
     trace: str | Path | None = None, settings: Mapping[str, Value] | None = None, fill: float | None = None,
-    threads: int = 0, progress: Progress | None = None, **sets: Value,
+    threads: int = 0, progress: Progress | None = None, equal_ground: bool = False, **sets: Value,
 ) -> Explanations:  # fmt: skip
     """Finds the bottleneck of a workload, the change that removes it, and the gain.
 
@@ -154,6 +155,7 @@ def explain(
         fill: as in `compare`.
         threads: replays at once; 0 is one for each core. The result does not depend on it.
         progress: told how many replays are done.
+        equal_ground: as in `compare`. Of one system all changes of the controller stand on one ground in any case.
         **sets: the same as keywords.
 
     Raises:
@@ -170,7 +172,7 @@ def explain(
     keys, asked = merged(settings, sets), None if goal is None else goal_of(goal)
     how: dict[str, Any] = {"goal": asked, "effort": effort, "threads": threads, "progress": progress}
     if isinstance(what, str | Path) and Path(what).is_dir():
-        if keys or fill is not None:
+        if keys or fill is not None or equal_ground:
             raise ConfigError(f"{what}: runs are explained as they were made; keys are for traces")
         return _explain_folder(Path(what), systems, trace, how)
     if trace is not None:
@@ -178,7 +180,10 @@ def explain(
     if systems is None:
         raise ArgumentError("name a system to explain a trace on: ft.explain(trace, 'ca-ssd')")
     opened = as_replayable(what, progress)
-    chosen = fitted(opened, name_systems(systems, keys), fill, progress=progress)
+    named = name_systems(systems, keys, equal_ground=equal_ground)
+    chosen = fitted(opened, named, fill, progress=progress)
+    if equal_ground:
+        check_raw_pages(chosen)
     if out is None:
         return explain_runs(None, opened, chosen, **how)
     with folder.prepared(out, holding=names.EXPLAINED_FROM) as path:
