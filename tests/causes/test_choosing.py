@@ -26,6 +26,7 @@ from flashtwin.judgement.goals import Figures
 from flashtwin.judgement.goals import goal_of as goal
 from flashtwin.replays import aged
 from flashtwin.replays.folders import SYSTEMS
+from flashtwin.replays.presets import refusal
 from flashtwin.replays.running import Result
 from flashtwin.results import names
 from flashtwin.results.intervals import Blocks, KindBlocks
@@ -176,7 +177,9 @@ def grid(trace: ft.Trace, competing: Mapping[str, ft.System]) -> list[Mapping[st
                 "engine.hash_lanes": number, "engine.write_cache_pages": pages, "ftl.allocation.policy": placed,
                 "engine.suspend": suspended, "engine.write_cache_protected": bool(pages),
             }  # fmt: skip
-            systems.append(one.with_sets(keys))
+            # Where RAM answers writes, there is no write cache besides.
+            if not refusal(one, keys):
+                systems.append(one.with_sets(keys))
     found: list[Mapping[str, Any]] = []
     aged.run(trace, systems, 0, None, lambda _, native: found.append(Result("replay", native).row))
     return [one for one in found if facts.late_by(one) is None]

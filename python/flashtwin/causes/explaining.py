@@ -25,6 +25,7 @@ from flashtwin.replays.grounds import check_raw_pages
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import fitted, name_systems
 from flashtwin.results import folder, names
+from flashtwin.results.formats import FORMAT, lacking
 from flashtwin.results.frames import Tabular, shown, table_of
 from flashtwin.results.keys import traits
 from flashtwin.results.reading import read_json
@@ -107,7 +108,11 @@ class Explanations(Tabular, dict[str, Explanation]):
         files = names.explained(Path(path))
         if not files:
             raise ReportError(f"{path}: nothing in it was explained; `flashtwin explain {path}` does that")
-        return cls(map(read_json, files))
+        found = {file: read_json(file) for file in files}
+        for file, one in found.items():
+            if old := lacking(file, one, f"flashtwin explain {path}"):
+                raise ReportError(f"{file}: {old}")
+        return cls(found.values())
 
     @property
     def text(self) -> str:
@@ -250,7 +255,7 @@ def document(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -
     figures, action = facts.known({"before": inquiry.before}), _action(inquiry, command)
     judged = Verdict(BOTTLENECK, claim, inquiry.answer(), "", figures, (command.name,), action)
     return {
-        **judged.as_json(), "system": command.name, "goal": goal.name, "goal_words": goal.words,
+        "format": FORMAT, **judged.as_json(), "system": command.name, "goal": goal.name, "goal_words": goal.words,
         "before": inquiry.before,
         "causes": [{**_row(one, command), "label": BY_NAME[one.name].words.removeprefix("the ")} for one in causes],
         "steps": [_row(one, command) for one in inquiry.steps()],

@@ -16,6 +16,7 @@ from flashtwin.replays.filling import filled
 from flashtwin.replays.folders import replay_into, without_contents
 from flashtwin.replays.presets import System, acknowledgements, refusal
 from flashtwin.results import folder, names
+from flashtwin.results.formats import FORMAT
 from flashtwin.results.keys import K, undetermined
 from flashtwin.results.reading import load, read_json
 from flashtwin.traces.scan import Replayable
@@ -60,7 +61,7 @@ def search_all(
             continue
         own = Budget(budget.effort, budget.replay_ops)
         rows.append(_row(device, speed, choose(where, trace, competing, question, own, **how)))
-    found = {"goal_words": question.goal.words, "rows": rows, "changes": _changes(rows)}
+    found = {"format": FORMAT, "goal_words": question.goal.words, "rows": rows, "changes": _changes(rows)}
     folder.write_json(path / names.CHOICES, found)
 
 

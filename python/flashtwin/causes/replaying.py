@@ -19,7 +19,6 @@ from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
-from flashtwin.results.intervals import Blocks
 from flashtwin.traces.scan import Replayable, prepare
 
 
@@ -88,6 +87,9 @@ class _Request(NamedTuple):
 
 
 def base_figures(result: Result) -> Figures:
+    # NumPy takes a tenth of a second to load.
+    from flashtwin.results.intervals import Blocks
+
     ledger = result.table("wait_ledger").to_arrow().to_pylist()
     return Figures.of(result.summary, ledger, Blocks.of(result.table).halves[0])
 
