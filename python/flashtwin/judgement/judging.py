@@ -1,5 +1,6 @@
 """The one list of verdicts on a workload and its runs, and the first of them: what to choose, and what it gives up."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
@@ -126,9 +127,27 @@ _TOPICS = (
 def judge(of: Evidence) -> list[Verdict]:
     """All verdicts: the bottleneck of each candidate that was explained, and every other topic once."""
     explained = of.study.explained.values() if of.study is not None else ()
+    made = [_qualified(of, one) for topic in _TOPICS if (one := topic(of)) is not None]
+    return [*map(Verdict.read, explained), *_shortened(of, made)]
+
+
+def _shortened(of: Evidence, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Verdicts in the order of reading that name a candidate in full once, and then as its table does."""
+    if of.decision is None or not of.decision.is_searched:
+        return list(verdicts)
+    names = {one.words: f"`{one.run.name}`" for one in of.decision.candidates}
+    # Candidates on other grounds may have other settings as well.
+    names |= {one["words"]: one["words"] for one in (of.candidates["acknowledged"] or {"others": ()})["others"]}
+    pattern, known = "|".join(map(re.escape, sorted(names, key=len, reverse=True))), set[str]()
+
+    def name(mention: re.Match[str]) -> str:
+        words = names[mention[0]] if mention[0] in known else mention[0]
+        known.add(mention[0])
+        return words
+
     return [
-        *map(Verdict.read, explained),
-        *(_qualified(of, one) for topic in _TOPICS if (one := topic(of)) is not None),
+        replace(one, claim=re.sub(pattern, name, one.claim), reason=re.sub(pattern, name, one.reason))
+        for one in verdicts
     ]
 
 

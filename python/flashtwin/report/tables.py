@@ -48,7 +48,7 @@ def candidates(of: Evidence) -> dict[str, Any]:
     few, capacity_bytes = shown_candidates(made, FEW), of.candidates["capacity_bytes"] or of.runs[0].raw_bytes
     rows = [
         {
-            "name": one.system,
+            "name": one.run.name,
             "also": list(one.also),
             "settings": one.how,
             "is_choice": one is made.choice,
