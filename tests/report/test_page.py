@@ -319,6 +319,17 @@ def test_page_lists_other_differences_only_if_any(made: Callable[..., Path]) -> 
     assert "design: whether pages of equal content share a flash page (CA-SSD)" in text
 
 
+def test_other_drives_have_a_table_of_their_own(four: Path) -> None:
+    """Each kind of change stands below the figure without it, and nowhere else."""
+    text, found = page(load(four), []), load(four).at_their_best.explained
+    kinds = [step["kind"] for one in found.values() for step in one["steps"]]
+    assert set(kinds) >= {"controller", "drive"}
+    for kind, title in (("controller", "changes of the controller"), ("drive", "other drives")):
+        tables = [part.partition("</details>")[0] for part in text.split(f" {title}, by what they bring")[1:]]
+        assert sum(part.count('<th scope="row">') for part in tables) == kinds.count(kind) + len(tables)
+        assert all("as it is" in part or "As chosen" in part for part in tables)
+
+
 def edit(file: Path, **more: Any) -> None:
     said = {**json.loads(file.read_text(encoding="utf-8")), **more}
     file.write_text(json.dumps({key: value for key, value in said.items() if value is not None}), encoding="utf-8")

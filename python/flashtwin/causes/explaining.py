@@ -276,7 +276,8 @@ def lines(found: Mapping[str, Any]) -> list[str]:
         less = f"{goal.written(one['value']):>9}  {units.percent(one['percent'])} less"
         text.append(f"    with {one['words'].ljust(width)}  {less}")
     other = [one for one in found["steps"] if one["percent"] >= TOLD_PERCENT and one["command"] != do["command"]]
-    for kind, title in ((CONTROLLER, "other changes"), (DRIVE, "other drives")):
+    now = goal.written(found["before"])
+    for kind, title in ((CONTROLLER, "other changes"), (DRIVE, f"other drives, instead of {now} on this one")):
         of_kind = [one for one in other if one["kind"] == kind][:_NAMED_STEPS]
         text += [f"  {title}, largest gain first:"] if of_kind else []
         for one in of_kind:
