@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
-from flashtwin.causes import choosing
+from flashtwin.causes import choosing, holding
 from flashtwin.causes.case import key_of
 from flashtwin.causes.searching import Point, SettingsSearch
 from flashtwin.judgement import choosing as judged
@@ -443,6 +444,30 @@ def test_each_drive_and_load_is_searched_by_itself(small_trace: Path, tmp_path: 
         assert (row["choice"], row["value"]) == (
             by_itself.choice.system, by_itself.goal.written(by_itself.value(by_itself.choice)),
         )  # fmt: skip
+
+
+@given(low=st.floats(0.1, 10.0), times=st.floats(1.1, 100.0), share=st.floats(0.0, 1.0))
+def test_an_interval_of_speeds_shrinks_around_the_change(low: float, times: float, share: float) -> None:
+    change = low * times**share
+    first, last = holding.narrowed(low, low * times, lambda speed: speed > change)
+    assert low <= first <= change <= last <= low * times
+    assert last / first <= times ** (1 / 16) * 1.2
+
+
+@pytest.mark.usefixtures("no_pages")
+def test_the_load_at_which_a_drive_falls_behind_is_that_of_its_reads(tmp_path: Path) -> None:
+    """One die serves a read each R. The trace has one each millisecond, so that it is late from 1.1 ms / R on."""
+    rows = tuple((scenarios.S + number * scenarios.MS, "R", number, 1, None) for number in range(5000))
+    trace = scenarios.Scenario("reads", "conventional", rows).trace()
+    how = {f"nand.{level}": 1 for level in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")}
+    alone = ft.replay(trace, "conventional", settings={**how, "speed": 1000})
+    each_s = alone.summary["completed_ns"] / 1e9 / 5000
+    begins = 1.1 * 0.001 / (each_s - 0.05 / 5000)
+    done = ft.study(trace, tmp_path / "out", "conventional", settings=how, speeds=(1.0, 100.0), effort=1)
+    (sentence,) = load(done.path).grounds["changes"]
+    assert sentence.endswith("times the recorded speed, the drive begins to fall behind.")
+    low, high = map(float, re.findall(r"[\d.]+", sentence.partition("between")[2])[:2])
+    assert low <= begins <= high <= 1.5 * low
 
 
 @pytest.mark.usefixtures("no_pages")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from flashtwin import units
@@ -254,6 +254,9 @@ def loss_of(best: SavedRun, other: SavedRun, goal: Goal) -> Loss:
         return Loss(share)
     if statistic not in get_args(intervals.Statistic):
         return Loss(share, why=f"none is drawn for {goal.words}")
+    for run in (best, other):
+        if why := intervals.unsettled(run.setting("replay.preload"), partial(_table, run)):
+            return Loss(share, why=why)
     # Whether there is an honest interval is for the whole trace to tell.
     whole = intervals.compare(one, two, goal.kind, statistic)  # type: ignore[arg-type]
     rest = intervals.compare(one.every_other(1), two.every_other(1), goal.kind, statistic)  # type: ignore[arg-type]
@@ -279,7 +282,10 @@ def _half(run: SavedRun, number: int) -> Mapping[str, Any]:
 def _blocks(run: SavedRun) -> Blocks | None:
     from flashtwin.results.intervals import Blocks
 
-    tables = {name: names.table(run.folder, name) for name in ("request_blocks", "request_block_histogram")}
-    if not all(file.is_file() for file in tables.values()):
+    if not names.table(run.folder, "request_block_histogram").is_file():
         return None
-    return Blocks.of(lambda name: read_parquet(tables[name]))
+    return Blocks.of(partial(_table, run))
+
+
+def _table(run: SavedRun, name: str) -> Any:
+    return read_parquet(names.table(run.folder, name))

@@ -46,6 +46,8 @@ LEAST_DIFFERING = 10
 #: one after the other above all before, to as many times. Ours: in no trial did an interval from the first half hold
 #: the whole's. The drive falls behind if it also serves less than this share of the rate offered; else it ages.
 BEHIND, RISING, SERVED = 1.3, 4, 0.99
+#: An aged drive settles while a host page takes so many times as many programs in one half as in the other. Ours.
+SETTLES = 1.1
 _SHARES = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999}
 
 Floats = NDArray[np.float64]
@@ -200,6 +202,24 @@ def compare(first: Blocks, second: Blocks, kind: Kind = "all", statistic: Statis
     if rises is None:
         return _interval(first, second, kind, statistic, requests)
     return replace(rises, drift_ns=_halves(first, second, kind, statistic)) if rises.reason == "drifts" else rises
+
+
+def unsettled(preload: object, table: Callable[[str], ArrowTable]) -> str:
+    """Why there is no interval over the transient after ageing, by the table `periods`; empty where there is none."""
+    if preload != "footprint":
+        return ""
+    host, collected = (arrow_table(table("periods"))[name].to_numpy() for name in ("host_programs", "gc_programs"))
+    early = host.cumsum() <= host.sum() / 2
+    halves = [(host[part].sum(), collected[part].sum()) for part in (early, ~early)]
+    if not all(written for written, _ in halves):
+        return ""
+    before, after = (1.0 + copied / written for written, copied in halves)
+    if max(before, after) <= SETTLES * min(before, after):
+        return ""
+    return (
+        "the drive settles after its ageing: a page of the host takes "
+        f"{before:.2f} programs in the first half of the writes, {after:.2f} in the second"
+    )
 
 
 def _halves(first: Blocks, second: Blocks, kind: Kind, statistic: Statistic) -> tuple[float, float]:
