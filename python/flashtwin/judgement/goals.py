@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from flashtwin import units
 from flashtwin.errors import ArgumentError, ConfigError
-from flashtwin.judgement.ledger import ALL, SERVICE, SLOWEST_PERCENT, SLOWEST_PERMILLE
 from flashtwin.results.figures import SHORT, Figure, figure
+from flashtwin.results.ledger import ALL, SERVICE, SLOWEST_PERCENT, SLOWEST_PERMILLE
 from flashtwin.results.trees import dig, leaves
 
 #: Kinds of requests, with the words for them.
@@ -104,10 +104,6 @@ class Figures:
     ledger: Mapping[str, Mapping[str, Mapping[str, float]]]
     #: Of a long trace its response times in every other block, by which a search ranks.
     half: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def ranked_by(self) -> Mapping[str, float]:
-        return {**self.summary, **self.half}
 
     def __getitem__(self, name: str) -> float:
         return self.summary.get(SHORT.get(name, name), 0)

@@ -207,8 +207,8 @@ def _of_blocks(
         row = _row(run.name, baseline.name, one, None) | _difference(before, after)
         found = intervals.compare(*pair, *statistic)
         if why or isinstance(found, intervals.Refusal):
-            note = found.sentence if isinstance(found, intervals.Refusal) else f"no interval: {why}"
-            yield row | {"low": None, "high": None, "ratio_low": None, "ratio_high": None, "note": note}
+            said = found.sentence if isinstance(found, intervals.Refusal) else f"no interval: {why}"
+            yield row | {"low": None, "high": None, "ratio_low": None, "ratio_high": None, "note": said}
             continue
         note = None
         if found.drift_ns is not None:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from flashtwin import units
-from flashtwin.judgement import choosing, facts, ledger
+from flashtwin.judgement import choosing, facts
 from flashtwin.judgement.choosing import Candidate, Decision
-from flashtwin.judgement.ledger import Ledger
+from flashtwin.results import ledger
+from flashtwin.results.ledger import Ledger
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import colours, mark
