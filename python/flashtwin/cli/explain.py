@@ -13,7 +13,6 @@ from flashtwin.cli._progress import Bars
 from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.cli._types import Text, words
-from flashtwin.replays.presets import System
 from flashtwin.traces.reading import Reading, Source
 
 _SYSTEM = "Systems to explain; for a folder, its runs. Example: --system rr-ssd  [default: all runs of a folder]"
@@ -57,10 +56,19 @@ def explain(
         with Bars() as bars:
             heard = bars.named("causes", "replays")
             if is_folder:
-                _refuse_options_of_traces(path, running, out, stream=stream, equal_ground=equal_ground)
+                if running.sets or running.fill is not None or equal_ground:
+                    raise click.UsageError(f"{path}: its runs keep their settings; --set and the like are for traces")
+                if stream or out is not None:
+                    raise click.UsageError(
+                        f"{path}: the folder has trace and results; --stream and --out are for traces"
+                    )
                 found = explain_all(path, system, trace=trace, progress=heard, **asked)
             else:
-                chosen = _systems(running, system, trace, equal_ground=equal_ground)
+                if trace is not None:
+                    raise click.UsageError("--trace is for folders; here the trace itself is given")
+                if not system:
+                    raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
+                chosen = choose(running, system, equal_ground=equal_ground)
                 opened = Source(path, reading).to_replay(stream=stream, progress=bars.job, notify=say)
                 fitted = running.fitted(opened, chosen, bars.job)
                 systems = list(fitted.values())
@@ -80,24 +88,3 @@ def _show(found: Explanations, *, as_json: bool) -> None:
         data_json([dict(one.data) for _, one in found.items()])
     else:
         data(found.text)
-
-
-def _refuse_options_of_traces(
-    path: TracePath, running: ReplayOptions, out: Path | None, *, stream: bool, equal_ground: bool
-) -> None:
-    if running.sets or running.fill is not None or equal_ground:
-        raise click.UsageError(f"{path}: its runs keep their settings; --set, --device and the like are for traces")
-    if stream:
-        raise click.UsageError(f"{path}: its trace is read as before; --stream is for traces")
-    if out is not None:
-        raise click.UsageError(f"{path}: the folder keeps the result itself; --out is for traces")
-
-
-def _systems(
-    running: ReplayOptions, names: tuple[str, ...] | None, trace: str | None, *, equal_ground: bool
-) -> dict[str, System]:
-    if trace is not None:
-        raise click.UsageError("--trace is for folders; here the trace itself is given")
-    if not names:
-        raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
-    return choose(running, names, equal_ground=equal_ground)
