@@ -58,10 +58,9 @@ def explain(
             if is_folder:
                 if running.sets or running.fill is not None or equal_ground:
                     raise click.UsageError(f"{path}: its runs keep their settings; --set and the like are for traces")
-                if stream or out is not None:
-                    raise click.UsageError(
-                        f"{path}: the folder has trace and results; --stream and --out are for traces"
-                    )
+                for option, given in (("--stream", stream), ("--out", out is not None)):
+                    if given:
+                        raise click.UsageError(f"{path}: it has trace and results already; {option} is for traces")
                 found = explain_all(path, system, trace=trace, progress=heard, **asked)
             else:
                 if trace is not None:
