@@ -359,15 +359,16 @@ def test_how_many_requests_a_choice_takes(goal_name: str, least: int) -> None:
 
 
 def test_prices_by_hand(tmp_path: Path) -> None:
-    """64 GiB of flash of which half the most is programmed, and a protected cache of 16 MiB at 80 units a GiB."""
+    """64 GiB of flash of which half the most is programmed, a protected cache of 16 MiB, and tables of 4 B a page."""
     one = ft.system("conventional", settings={"engine.write_cache_pages": 4096, "engine.write_cache_protected": True})
     dies = math.prod(one.config["nand"][key] for key in ("channels", "chips_per_channel", "dies_per_chip"))
     numbers = {f"config.{key}": value for key, value in ((f"{table}.{name}", of) for table in ("nand", "engine")
                for name, of in one.config[table].items())}  # fmt: skip
-    numbers |= {"pages_programmed": 50, "trace.footprint_pages": 1000}
+    numbers |= {"pages_programmed": 50, "trace.footprint_pages": 1000, "ram.total_bytes": 4000}
+    numbers["ram.write_cache_bytes"] = 2**24
     numbers["config.engine.write_buffer_pages"] = 0
     usual = Prices.read()
-    expected = 64 * 0.5 + 80.0 * 16 / 1024 + usual.die * dies
+    expected = 64 * 0.5 + 80.0 * 16 / 1024 + 40.0 * 64 / 1024 + usual.die * dies
     assert usual.of(numbers, 64 * 2**30, 100) == pytest.approx(expected)
     (tmp_path / "mine.toml").write_text("flash_gib = 2\n")
     assert Prices.read(tmp_path / "mine.toml").of(numbers, 64 * 2**30, 100) == pytest.approx(expected + 32)
