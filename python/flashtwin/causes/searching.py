@@ -1,8 +1,7 @@
 """The settings of one system to choose among, in few replays: the fastest, and the cheapest that is nearly as fast.
 
 A search begins as configured, and with what mostly helps, with another placement and write cache and without. From the
-best so far it changes one setting at a time, until no change is better. Then it takes settings away within the margin,
-and sets those that mostly help otherwise where that is cheaper.
+best so far it changes one setting at a time, until no change is better. Then it takes settings away within the margin.
 """
 
 import itertools
@@ -65,11 +64,7 @@ class SettingsSearch(Search):
         for when in (BESIDE, LAST) if self.tunes else (BESIDE,):
             if missing := self.asked(self._beside(best, when) if waits else self._without(best)):
                 return missing
-        if not self.limit:
-            return []
-        near = self.cheapest() or best
-        # A write cache, for example, may save more flash than its RAM costs.
-        return self.asked(self._without(near)) or self.asked(self._beside(near, BEGINS))
+        return self.asked(self._without(self.cheapest() or best)) if self.limit else []
 
     def fastest(self) -> Point | None:
         """The settings with the best figure, of equal ones the cheapest; None as long as there is none."""
