@@ -221,6 +221,7 @@ def test_the_fastest_is_the_best_of_the_whole_grid(scenario: str, tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("no_pages")
 @pytest.mark.parametrize("device", ["rr-ssd", "tlc-unit-2021"])
 @pytest.mark.parametrize("source", ["webvm-small", "ds-ftl/webmail"])
