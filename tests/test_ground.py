@@ -9,6 +9,12 @@ import pyarrow
 import pytest
 
 import flashtwin as ft
+from flashtwin.causes import inquiry, searching
+from flashtwin.causes.case import key_of
+from flashtwin.causes.inquiry import Inquiry
+from flashtwin.causes.searching import SettingsSearch
+from flashtwin.judgement.catalogue import BEGINS, CONTROLLER, Change, Level
+from flashtwin.judgement.goals import Figures, goal_of
 from flashtwin.replays.presets import resolve_text
 from flashtwin.results import ground
 from flashtwin.results.keys import KEYS
@@ -16,6 +22,7 @@ from flashtwin.results.trees import literal
 
 from .conftest import Cli
 
+GOAL = goal_of("all.mean")
 PAPERS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
 
 
@@ -230,6 +237,33 @@ def test_on_equal_ground_nothing_is_said(cli: Cli, small_trace: Path, tmp_path: 
     figures = [line.split()[-2:] for line in done.out.splitlines()[1:]]
     assert all(one == other for one, other in figures), "static is conventional with merging, on another device"
     assert json.loads((tmp_path / "out" / "study.json").read_text())["equal_ground"] is True
+
+
+def test_explain_stands_on_equal_ground_too(cli: Cli, small_trace: Path) -> None:
+    words = ("explain", small_trace, "--systems", "conventional,static", "--effort", "0", "--json")
+    unequal = cli(*words, status=0)
+    assert unequal.err == f"{GROUND}--equal-ground gives all of them that of conventional.\n{READ_AS}"
+    equal = cli(*words, "--equal-ground", status=0)
+    assert equal.err == READ_AS
+    first, second = ([one["before"] for one in json.loads(done.out)] for done in (unequal, equal))
+    assert first[0] != first[1]
+    assert second == [first[0], first[0]]
+
+
+def test_change_that_moves_the_flash_does_not_compete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted change of the controller that brings spare blocks along is left out, with the reason."""
+    level = Level("a cache and spare blocks", {"engine.slots": 7, "nand.blocks_per_plane": 5000})
+    planted = Change("slots", CONTROLLER, ("placement",), (level,), BEGINS)
+    monkeypatch.setattr(searching, "CHANGES", (planted,))
+    monkeypatch.setattr(inquiry, "CHANGES", (planted,))
+    known = {(): Figures({"response.all.mean_ns": 1e5, "response.all.count": 9}, {})}
+    for search in (SettingsSearch(ft.system("ca-ssd"), GOAL), Inquiry(ft.system("ca-ssd"), GOAL, known)):
+        assert search.made(level.sets) is None
+        assert "because it moves nand.blocks_per_plane, raw pages" in search.failed[key_of(level.sets)]
+    monkeypatch.undo()
+    for name in ft.systems():
+        search = SettingsSearch(ft.system(name), GOAL)
+        assert [search.made(one.sets) for _, levels in search.axes for one in levels if not search.made(one.sets)] == []
 
 
 @pytest.mark.slow

@@ -182,6 +182,23 @@ def test_difference_that_changes_along_the_trace_is_marked() -> None:
     assert steady.drift_ns is None
 
 
+@pytest.mark.parametrize(
+    ("collected", "sentence"),
+    [
+        ((0, 0, 0, 0), ""),
+        ((50, 52, 49, 51), ""),
+        ((80, 60, 20, 20), "1.70 programs in the first half of the writes, 1.20"),
+    ],
+)
+def test_there_is_no_interval_while_an_aged_drive_settles(collected: tuple[int, ...], sentence: str) -> None:
+    """Four periods of 100 programs for the host, with so many of collection."""
+    table = {"periods": pa.table({"host_programs": [100] * 4, "gc_programs": collected})}.__getitem__
+    why = intervals.unsettled("footprint", table)
+    assert sentence in why
+    assert bool(why) == bool(sentence)
+    assert intervals.unsettled("first-reads", table) == ""
+
+
 def test_every_other_block_is_half_of_the_requests() -> None:
     rng = np.random.default_rng(4)
     run = run_of(waits(rng, 20_000))

@@ -22,7 +22,7 @@ MODULES: dict[str, set[str]] = {
     "judgement/costs.py": set(),
     "judgement/evidence.py": {"change", "command", "sets", "steps", "value", "words"},
     "judgement/facts.py": set(),
-    "judgement/ledger.py": set(),
+    "results/ledger.py": set(),
     "judgement/choosing.py": {
         "also", "as_configured", "baseline", "candidates", "capacity_bytes", "changes", "command", "goal", "prices",
         "sets", "settings", "worth",

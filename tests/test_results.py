@@ -13,10 +13,10 @@ import pytest
 import flashtwin as ft
 from flashtwin import _core
 from flashtwin.cli import _characterizing
-from flashtwin.judgement import facts, judging, ledger
+from flashtwin.judgement import facts, judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.report import colours
-from flashtwin.results import schema
+from flashtwin.results import ledger, schema
 from flashtwin.results.reading import SavedRun, load, read_json
 from flashtwin.results.trees import leaves
 

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
+from flashtwin.causes.searching import SettingsSearch
+from flashtwin.judgement.goals import goal_of
 from flashtwin.results import figures, names
+from flashtwin.settings import literal
 from flashtwin.sweeps import runs
 
 from .conftest import Cli, fiu_trace
@@ -53,6 +56,24 @@ def test_few_points_are_all_looked_at(tmp_path: Path, small_trace: Path, no_page
     found = ft.sweep(small_trace, tmp_path / "out", ["conventional"], speed="1:5:1", minimize="read.p99", workers=1)
     assert len(found) == len(replayed) == 5
     assert found.complete
+
+
+def test_without_keys_the_catalogue_proposes(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
+    """Every point is as configured but for levels of controller changes that apply, and better ones come of it."""
+    systems = ["conventional", "ca-ssd"]
+    found = ft.sweep(small_trace, tmp_path / "out", systems, speed=20, minimize="all.mean", trials=24, workers=1)
+    allowed = {"replay.speed": {"20"}}
+    for name in systems:
+        search = SettingsSearch(ft.system(name), goal_of("all.mean"))
+        for key, value in (one for _, levels in search.axes for level in levels for one in level.sets.items()):
+            allowed.setdefault(key, set()).add(literal(value))
+    assert found.counts["failed"] == 0
+    assert all(value in allowed[key] for point in found.plan.points for key, value in point.settings.items())
+    changed = {key for point in found.plan.points for key in point.settings}
+    assert {"engine.hash_lanes", "engine.write_cache_pages", "engine.suspend"} <= changed
+    assert not {key for key in changed if key.startswith("nand.")}
+    plain = ft.compare(ft.open(small_trace), systems, speed=20)
+    assert found.best("all.mean")["response.all.mean_ns"] < min(run.response.all.mean_ns for run in plain.values())
 
 
 def test_done_again_nothing_is_replayed(tmp_path: Path, small_trace: Path, no_pages: None, replayed: list[str]) -> None:

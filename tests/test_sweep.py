@@ -350,7 +350,6 @@ def test_every_trace_has_panels_of_its_own(tmp_path: Path, small_trace: Path) ->
         (("--minimize", "read.p98"), "did you mean"),
         (("--minimize", "wa", "--subject-to", "wa<=1.2MB"), "has no unit"),
         (("--minimize", "wa", "--subject-to", "wa=1.2"), "no bound"),
-        (("--minimize", "wa", "--systems", "rr-ssd"), "nothing to search"),
         (("--minimize", "wa", "--shard", "1/2", "--speed", "1,2"), "do not go together"),
         (("--on", "tcp://x"), "dask://"),
         (("--trade", "wa,nothing"), "no figure"),

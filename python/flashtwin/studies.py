@@ -272,8 +272,8 @@ def _decide(
     decision = choosing.choose(path, trace, competing, question, budget, **how)
     if asked.grounds and not few:
         holding.search_all(
-            path, trace, systems, asked.grounds, question, decision, Budget(effort, replay_ops), fill=asked.fill,
-            more=asked.any_systems, **how,
+            path, trace, systems, asked.grounds, question, decision, competing.systems, Budget(effort, replay_ops),
+            fill=asked.fill, more=asked.any_systems, **how,
         )  # fmt: skip
     first = decision.choice if decision is not None else None
     if decision is None or first is None:

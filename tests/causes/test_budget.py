@@ -24,26 +24,14 @@ from flashtwin.replays.presets import system
 from .scenarios import hash_lane, nothing, slow_bus
 
 
-def test_only_what_fits_is_begun() -> None:
+def test_a_budget_takes_what_fits_and_at_least_a_few() -> None:
     budget = Budget(1000, 300)
-    assert budget.fits(100) == 3
-    assert budget.begin(2) == 2
-    assert budget.fits(100) == 1
-    assert budget.begin(5) == 1
-    assert budget.begin(1) == 0
-
-
-def test_without_a_budget_all_fits() -> None:
-    budget = Budget(None, 10**9)
-    assert budget.begin(100) == 100
-
-
-def test_a_few_replays_are_made_of_the_longest_trace() -> None:
+    assert (budget.fits(100), budget.begin(2), budget.begin(5), budget.begin(1)) == (3, 2, 1, 0)
+    assert Budget(None, 10**9).begin(100) == 100
     budget = Budget(10, 1000)
-    budget.at_least(4)
-    assert budget.begin(100) == 4
-    budget.at_least(2)
-    assert budget.begin(100) == 2
+    for more in (4, 2):
+        budget.at_least(more)
+        assert budget.begin(100) == more
     none = Budget(0, 1000)
     none.at_least(4)
     assert none.begin(100) == 0
@@ -143,15 +131,6 @@ def test_likely_causes_then_steps_then_all_else() -> None:
     assert (inquiry.untried(), steps_left(inquiry)) == ([], 0)
 
 
-def test_what_is_missing_is_counted() -> None:
-    inquiry = AskedCase.of().inquiry
-    inquiry.known |= {key_of(one.sets): faster(dict(one.sets), inquiry.case.base) for one in inquiry.ideals}
-    steps = inquiry.wanted()
-    assert steps_left(inquiry) == len({key_of(sets) for sets in steps}) > 0
-    inquiry.known |= {key_of(sets): inquiry.case.base for sets in steps}
-    assert steps_left(inquiry) == 0
-
-
 def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     _, one = spend(monkeypatch, 3)
     found = document(one, Command("TRACE", "ca-ssd", "ca-ssd", {}))
@@ -203,18 +182,6 @@ def words(trace: Path, *more: str) -> list[str]:
     return ["explain", str(trace), "--system", "conventional", "--set", "nand.bus_mt_s=20", "--threads", "1", *more]
 
 
-@pytest.mark.usefixtures("interrupted")
-def test_ctrl_c_prints_what_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    slow_bus().trace().write_parquet(tmp_path / "bus.parquet")
-    assert cli.run(words(tmp_path / "bus.parquet")) == 130
-    out, err = capsys.readouterr()
-    assert out.startswith("Interrupted after 4 replays; the answer so far:\n")
-    assert err.splitlines()[-1] == "interrupted; no incomplete file was left"
-    assert cli.run(words(tmp_path / "bus.parquet", "--json")) == 130
-    (found,) = json.loads(capsys.readouterr().out)
-    assert found["interrupted"]
-
-
 def test_with_a_folder_the_same_command_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -223,7 +190,10 @@ def test_with_a_folder_the_same_command_goes_on(
     with monkeypatch.context():
         request.getfixturevalue("interrupted")
         assert cli.run(line) == 130
-    assert f"the replays are kept in {tmp_path / 'out'}" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out.startswith("Interrupted after 4 replays; the answer so far:\n")
+    assert err.splitlines()[-1] == "interrupted; no incomplete file was left"
+    assert f"the replays are kept in {tmp_path / 'out'}" in err
     kept = json.loads((tmp_path / "out" / "causes" / "replays.json").read_text(encoding="utf-8"))
     assert len(kept) == 5
     monkeypatch.undo()

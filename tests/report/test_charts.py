@@ -23,12 +23,13 @@ from tests.tiny import summary
 
 import flashtwin as ft
 from flashtwin import report, units
-from flashtwin.judgement import facts, ledger
+from flashtwin.judgement import facts
 from flashtwin.report import colours, declared, drawing, fitting, saving
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.declared import Axis, Drawing, Frame, Panel
 from flashtwin.report.mark import Mark, plot
 from flashtwin.report.scales import SCALES
+from flashtwin.results import ledger
 from flashtwin.results.reading import SavedRun, StudyFolder, load
 
 NAMES = [*WORKLOAD_CHARTS, *CHARTS]

@@ -63,8 +63,7 @@ def test_rr_ssd_loses_and_it_is_said(study: Path) -> None:
     found = {finding.topic: finding for finding in report.findings(folder, 9)}
     rr, ca = (summary(folder, name)["response"]["all"]["mean_ns"] for name in ("rr-ssd", "ca-ssd"))
     claim = found["replication"].claim
-    assert f"is {units.percent(change(rr, ca))} (" in claim
-    assert f"longer than `ca-ssd` as configured ({units.duration(ca)})" in claim
+    assert f"is {units.percent(change(rr, ca))} longer than `ca-ssd` as configured ({units.duration(ca)})" in claim
     assert report.choice(folder).answer != "rr-ssd"
 
 

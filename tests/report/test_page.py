@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ import zlib
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from tests.conftest import contents
 from three_charts import THREE
 
 from flashtwin import report
+from flashtwin.causes.explaining import Explanations
 from flashtwin.errors import ReportError
 from flashtwin.report import colours, declared, saving, tables
 from flashtwin.report import page as page_of_trace
@@ -30,6 +33,7 @@ from flashtwin.report.declared import Frame, Panel
 from flashtwin.report.mark import plot
 from flashtwin.report.page import page
 from flashtwin.report.rendering import ENDINGS
+from flashtwin.results.formats import FORMAT
 from flashtwin.results.reading import load
 
 NAMES = [*WORKLOAD_CHARTS, *CHARTS]
@@ -315,10 +319,42 @@ def test_page_lists_other_differences_only_if_any(made: Callable[..., Path]) -> 
     assert "design: whether pages of equal content share a flash page (CA-SSD)" in text
 
 
-def test_explanation_of_another_version_is_refused(study: Path) -> None:
-    file = next(study.rglob("*.explained.json"))
-    file.write_text('{"limit": "hash"}', encoding="utf-8")
-    with pytest.raises(ReportError, match=r"explained\.json: written by another version of flashtwin; delete it"):
+def test_other_drives_have_a_table_of_their_own(four: Path) -> None:
+    """Each kind of change stands below the figure without it, and nowhere else."""
+    text, found = page(load(four), []), load(four).at_their_best.explained
+    kinds = [step["kind"] for one in found.values() for step in one["steps"]]
+    assert set(kinds) >= {"controller", "drive"}
+    for kind, title in (("controller", "changes of the controller"), ("drive", "other drives")):
+        tables = [part.partition("</details>")[0] for part in text.split(f" {title}, by what they bring")[1:]]
+        assert sum(part.count('<th scope="row">') for part in tables) == kinds.count(kind) + len(tables)
+        assert all("as it is" in part or "As chosen" in part for part in tables)
+
+
+def edit(file: Path, **more: Any) -> None:
+    said = {**json.loads(file.read_text(encoding="utf-8")), **more}
+    file.write_text(json.dumps({key: value for key, value in said.items() if value is not None}), encoding="utf-8")
+
+
+def test_folder_of_an_earlier_format_is_read_with_what_it_has(study: Path) -> None:
+    """Format 1 had no tables of blocks, and neither format nor choice in its files."""
+    assert not any("as configured" in one.claim.lower() for one in report.findings(study, 2))
+    for file in study.rglob("*.parquet"):
+        if file.name.startswith("request_block"):
+            file.unlink()
+    files = [study / "study.json", study / "candidates" / "study.json", study / "candidates.json"]
+    for file in (*files, *study.rglob("*.explained.json")):
+        edit(file, format=None, flashtwin="0.1.0")
+    old = f"Made by flashtwin 0.1.0: no intervals and no choice; `flashtwin study TRACE --out {study}` makes it again."
+    assert load(study).problems == (old,)
+    assert "no intervals and no choice" in page(load(study), [])
+    assert all("as configured" in one.claim.lower() for one in report.findings(study))
+    with pytest.raises(ReportError, match=r"explained\.json: Made by flashtwin 0\.1\.0.*`flashtwin explain .*study`"):
+        Explanations.read(study)
+    edit(study / "study.json", format=FORMAT)
+    with pytest.raises(ReportError, match=r"candidates\.json: made by flashtwin 0\.1\.0: no intervals"):
+        report.findings(study)
+    edit(study / "study.json", format=FORMAT + 1)
+    with pytest.raises(ReportError, match=rf"study\.json: .* in format {FORMAT + 1}, and .* up to {FORMAT}; update"):
         report.findings(study)
 
 

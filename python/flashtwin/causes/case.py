@@ -12,6 +12,7 @@ from typing import Any
 from flashtwin.errors import ConfigError
 from flashtwin.judgement.catalogue import Level, Sets, Subject
 from flashtwin.judgement.goals import Figures, Goal
+from flashtwin.replays.grounds import moved_ground
 from flashtwin.replays.presets import System
 from flashtwin.results.keys import traits
 
@@ -91,7 +92,7 @@ class Search:
             self._made[key] = None
             try:
                 made = self.system.with_sets(sets)
-                reason = self._refusal(made)
+                reason = self._refusal(made, sets)
             except ConfigError as error:
                 reason = str(error)
             if reason:
@@ -108,9 +109,15 @@ class Search:
             if key not in self.known and self.made(sets) is not None and key not in self.failed
         ]  # fmt: skip
 
-    def _refusal(self, made: System) -> str:
+    def competes(self, _: Mapping[str, Any]) -> bool:
+        """Whether keys change the controller alone, so that the ground must stay as it is."""
+        return True
+
+    def _refusal(self, made: System, sets: Mapping[str, Any]) -> str:
         """Why the trace cannot be replayed on a drive, in a sentence without its end; empty where it can."""
         case = self.case
+        if self.competes(sets) and (moved := moved_ground(self.system, made, sets)):
+            return f"the change would not stand on the ground of the others, because it moves {', '.join(moved)}"
         needs = int(case.base["trace.footprint_pages"])
         if made.capacity_pages < needs:
             return f"the drive would hold {made.capacity_pages:,} pages, and the trace touches {needs:,}"

@@ -21,6 +21,7 @@ from flashtwin.replays.folders import replay_into
 from flashtwin.replays.grounds import check_raw_pages, on_ground_of
 from flashtwin.replays.presets import System, system, systems
 from flashtwin.results import folder, names
+from flashtwin.results.formats import FORMAT
 from flashtwin.results.keys import traits
 from flashtwin.results.reading import load
 from flashtwin.results.trees import leaves
@@ -186,8 +187,9 @@ class Contest:
             for name, one in searches.items() if one.fastest() is None
         }  # fmt: skip
         return {
-            "goal": question.goal.name, "second_goal": question.second_goal and question.second_goal.name,
-            "worth": question.worth, "prices": asdict(question.prices), "own_prices": question.prices != Prices.read(),
+            "format": FORMAT, "goal": question.goal.name,
+            "second_goal": question.second_goal and question.second_goal.name, "worth": question.worth,
+            "prices": asdict(question.prices), "own_prices": question.prices != Prices.read(),
             "capacity_bytes": question.capacity_bytes, "baseline": next(iter(searches)),
             "replays": sum(len(one.known) for one in searches.values()),
             "unfinished": [name for name, one in searches.items() if name not in self._twins and one.wanted()],

@@ -21,9 +21,11 @@ from flashtwin.judgement.choosing import WORTH
 from flashtwin.judgement.goals import Figures, Goal, goal_of, usual_goal
 from flashtwin.judgement.verdict import BOTTLENECK, UNKNOWN, Action, Verdict, upper, with_made_up_contents
 from flashtwin.progress import Progress
+from flashtwin.replays.grounds import check_raw_pages
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import fitted, name_systems
 from flashtwin.results import folder, names
+from flashtwin.results.formats import FORMAT, lacking
 from flashtwin.results.frames import Tabular, shown, table_of
 from flashtwin.results.keys import traits
 from flashtwin.results.reading import read_json
@@ -107,7 +109,11 @@ class Explanations(Tabular, dict[str, Explanation]):
         files = names.explained(Path(path))
         if not files:
             raise ReportError(f"{path}: nothing in it was explained; `flashtwin explain {path}` does that")
-        return cls(map(read_json, files))
+        found = {file: read_json(file) for file in files}
+        for file, one in found.items():
+            if old := lacking(file, one, f"flashtwin explain {path}"):
+                raise ReportError(f"{file}: {old}")
+        return cls(found.values())
 
     @property
     def text(self) -> str:
@@ -136,7 +142,7 @@ def explain(
     what: Replayable | str | Path, systems: Sequence[str | Path | System] | str | Path | System | None = None, *,
     goal: str | None = None, effort: int | None = EFFORT, out: str | Path | None = None,
     trace: str | Path | None = None, settings: Mapping[str, Value] | None = None, fill: float | None = None,
-    threads: int = 0, progress: Progress | None = None, **sets: Value,
+    threads: int = 0, progress: Progress | None = None, equal_ground: bool = False, **sets: Value,
 ) -> Explanations:  # fmt: skip
     """Finds the bottleneck of a workload, the change that removes it, and the gain.
 
@@ -155,6 +161,7 @@ def explain(
         fill: as in `compare`.
         threads: replays at once; 0 is one for each core. The result does not depend on it.
         progress: told how many replays are done.
+        equal_ground: as in `compare`. Of one system all changes of the controller stand on one ground in any case.
         **sets: the same as keywords.
 
     Raises:
@@ -171,7 +178,7 @@ def explain(
     keys, asked = merged(settings, sets), None if goal is None else goal_of(goal)
     how: dict[str, Any] = {"goal": asked, "effort": effort, "threads": threads, "progress": progress}
     if isinstance(what, str | Path) and sources.is_results(what):
-        if keys or fill is not None:
+        if keys or fill is not None or equal_ground:
             raise ConfigError(f"{what}: runs are explained as they were made; keys are for traces")
         return _explain_folder(Path(what), systems, trace, how)
     if trace is not None:
@@ -179,7 +186,10 @@ def explain(
     if systems is None:
         raise ArgumentError("name a system to explain a trace on: ft.explain(trace, 'ca-ssd')")
     opened = as_replayable(what, progress)
-    chosen = fitted(opened, name_systems(systems, keys), fill, progress=progress)
+    named = name_systems(systems, keys, equal_ground=equal_ground)
+    chosen = fitted(opened, named, fill, progress=progress)
+    if equal_ground:
+        check_raw_pages(chosen)
     if out is None:
         return explain_runs(None, opened, chosen, **how)
     with folder.prepared(out, holding=names.EXPLAINED_FROM) as path:
@@ -246,7 +256,7 @@ def document(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -
     figures, action = facts.known({"before": inquiry.before}), _action(inquiry, command)
     judged = Verdict(BOTTLENECK, claim, inquiry.answer(), "", figures, (command.name,), action)
     return {
-        **judged.as_json(), "system": command.name, "goal": goal.name, "goal_words": goal.words,
+        "format": FORMAT, **judged.as_json(), "system": command.name, "goal": goal.name, "goal_words": goal.words,
         "before": inquiry.before,
         "causes": [{**_row(one, command), "label": BY_NAME[one.name].words.removeprefix("the ")} for one in causes],
         "steps": [_row(one, command) for one in inquiry.steps()],
@@ -267,7 +277,8 @@ def lines(found: Mapping[str, Any]) -> list[str]:
         less = f"{goal.written(one['value']):>9}  {units.percent(one['percent'])} less"
         text.append(f"    with {one['words'].ljust(width)}  {less}")
     other = [one for one in found["steps"] if one["percent"] >= TOLD_PERCENT and one["command"] != do["command"]]
-    for kind, title in ((CONTROLLER, "other changes"), (DRIVE, "other drives")):
+    now = goal.written(found["before"])
+    for kind, title in ((CONTROLLER, "other changes"), (DRIVE, f"other drives, instead of {now} on this one")):
         of_kind = [one for one in other if one["kind"] == kind][:_NAMED_STEPS]
         text += [f"  {title}, largest gain first:"] if of_kind else []
         for one in of_kind:

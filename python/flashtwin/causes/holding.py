@@ -1,8 +1,9 @@
 """Where a choice holds: the same question on other drives, under other loads, and with writes answered otherwise."""
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,13 @@ from flashtwin.replays.filling import filled
 from flashtwin.replays.folders import replay_into, without_contents
 from flashtwin.replays.presets import System, acknowledgements, refusal
 from flashtwin.results import folder, names
+from flashtwin.results.formats import FORMAT
 from flashtwin.results.keys import K, undetermined
 from flashtwin.results.reading import load, read_json
 from flashtwin.traces.scan import Replayable
+
+#: Halvings of an interval of speeds: 10 to 100 becomes a sixteenth of a decade and two digits.
+_HALVINGS = 4
 
 
 @dataclass(frozen=True)
@@ -40,28 +45,54 @@ class OtherGrounds:
         return list(itertools.product(devices, self.speeds or (float(first.config["replay"]["speed"]),)))
 
 
+@dataclass(frozen=True)
+class _SearchedGround:
+    row: dict[str, Any]
+    decision: Decision | None = None
+    systems: Mapping[str, System] = field(default_factory=dict)
+
+
 def search_all(
     path: Path, trace: Replayable, systems: Mapping[str, System], others: OtherGrounds, question: Question,
-    first: Decision | None, budget: Budget, *, fill: float | None, more: bool, **how: Any,
+    first: Decision | None, competing: Mapping[str, System], budget: Budget, *, fill: float | None, more: bool,
+    **how: Any,
 ) -> None:  # fmt: skip
     """Writes the table of choices, each searched with a budget of its own; `first` is that of the study's ground."""
-    rows = []
+    grounds = []
     for place, (device, speed) in enumerate(others.all(next(iter(systems.values())))):
         if place == 0:
-            rows.append(_row(device, speed, first))
+            grounds.append(_SearchedGround(_row(device, speed, first), first, competing))
             continue
         where = _ground(path, f"{Path(device).stem} {speed:g}x")
         try:
             made = {name: one.with_sets({K.device: device, K.replay.speed: speed}) for name, one in systems.items()}
             made = made if fill is None else filled(trace, made, fill)
-            competing = contenders(without_contents(trace, made), question.goal, more=more)
+            there = contenders(without_contents(trace, made), question.goal, more=more)
         except ConfigError as error:
-            rows.append({**_row(device, speed, None), "why": str(error)})
+            grounds.append(_SearchedGround({**_row(device, speed, None), "why": str(error)}))
             continue
         own = Budget(budget.effort, budget.replay_ops)
-        rows.append(_row(device, speed, choose(where, trace, competing, question, own, **how)))
-    found = {"goal_words": question.goal.words, "rows": rows, "changes": _changes(rows)}
-    folder.write_json(path / names.CHOICES, found)
+        decision = choose(where, trace, there, question, own, **how)
+        grounds.append(_SearchedGround(_row(device, speed, decision), decision, there.systems))
+    search = read_json(path / names.CANDIDATES)
+
+    def decided(speed: float, slower: _SearchedGround, faster: _SearchedGround) -> Decision | None:
+        """The choice at another speed among the choices and the fastest of two grounds."""
+        made, rows = dict[str, System](), []
+        for ground in (slower, faster):
+            of = ground.decision
+            for one in dict.fromkeys([of.choice, of.fastest]) if of is not None else ():
+                if one is not None and one.system in ground.systems:
+                    name = f"{one.run.name} {ground.row['speed']:g}x"
+                    made[name] = ground.systems[one.system].with_sets({**one.sets, K.replay.speed: speed})
+                    rows.append({"name": name, "system": one.system, "settings": one.settings, "sets": one.sets})
+        where = _ground(path, f"{Path(slower.row['device']).stem} {speed:g}x")
+        replay_into(where, trace, made, equal_ground=True, **how)
+        return decide(load(where), {**search, "candidates": rows})
+
+    rows = [ground.row for ground in grounds]
+    found = {"goal_words": question.goal.words, "rows": rows, "changes": _changes(grounds, decided)}
+    folder.write_json(path / names.CHOICES, {"format": FORMAT, **found})
 
 
 def acknowledge_otherwise(
@@ -111,16 +142,38 @@ def _row(device: str, speed: float, made: Decision | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _changes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _changes(
+    grounds: Sequence[_SearchedGround],
+    decided: Callable[[float, _SearchedGround, _SearchedGround], Decision | None],
+) -> list[str]:
     """On each drive, the load at which the choice changes, or the drive falls behind."""
     sentences = []
-    for device, of_device in itertools.groupby(rows, key=lambda row: row["device"]):
-        by_speed = sorted(of_device, key=lambda row: row["speed"])
-        for slower, faster in itertools.pairwise(by_speed):
-            where = f"On `{device}`, between {slower['speed']:g} and {faster['speed']:g} times the recorded speed,"
-            if faster["late"] is not None and slower["late"] is None:
-                sentences.append(f"{where} the drive begins to fall behind.")
-            elif None not in (slower["choice"], faster["choice"]) and slower["choice"] != faster["choice"]:
-                both = units.names([str(slower["choice"]), str(faster["choice"])])
-                sentences.append(f"{where} the choice changes: {both}.")
+    for device, of_device in itertools.groupby(grounds, key=lambda one: one.row["device"]):
+        for slower, faster in itertools.pairwise(sorted(of_device, key=lambda one: one.row["speed"])):
+            before, after = slower.row, faster.row
+            if None in (before["choice"], after["choice"]) or before["late"] is not None:
+                continue
+            falls = after["late"] is not None
+            if not falls and before["choice"] == after["choice"]:
+                continue
+
+            def is_after(speed: float, one: Any = slower, other: Any = faster, falls: bool = falls) -> bool:
+                made = decided(speed, one, other)
+                first = made.choice if made is not None else None
+                return first is not None and (first.late is not None if falls else first.system != one.row["choice"])
+
+            low, high = narrowed(before["speed"], after["speed"], is_after)
+            both = units.names([str(before["choice"]), str(after["choice"])])
+            what = "the drive begins to fall behind" if falls else f"the choice changes: {both}"
+            sentences.append(f"On `{device}`, between {low:g} and {high:g} times the recorded speed, {what}.")
     return sentences
+
+
+def narrowed(low: float, high: float, is_after: Callable[[float], bool]) -> tuple[float, float]:
+    """A shorter interval of speeds, to two digits, in which something begins."""
+    for _ in range(_HALVINGS):
+        middle = float(f"{math.sqrt(low * high):.2g}")
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if is_after(middle) else (middle, high)
+    return low, high

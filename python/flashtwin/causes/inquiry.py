@@ -5,9 +5,10 @@ first when it explains half of the cost, because less has to be changed for it. 
 can change it. The wait ledger proposes, replays decide.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from flashtwin.causes.bottlenecks import BOTTLENECKS, BY_NAME
 from flashtwin.causes.case import Consequence, Search, key_of
@@ -54,6 +55,13 @@ class Inquiry(Search):
         for level in (level for change in CHANGES for level in change.of(self.case) if self.before):
             found.setdefault(key_of(level.sets), level)
         return list(found.values())
+
+    def competes(self, sets: Mapping[str, Any]) -> bool:
+        return key_of(sets) in self._controller_changes
+
+    @cached_property
+    def _controller_changes(self) -> set[object]:
+        return {key_of(level.sets) for level in self.changes if level.kind == CONTROLLER}
 
     def wanted(self) -> list[Sets]:
         """Likely bottlenecks, changes against the first (worth more than a longer list), then all else."""

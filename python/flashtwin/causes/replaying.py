@@ -64,7 +64,8 @@ class KeptFigures:
         try:
             found = json.loads((path / names.CAUSES / names.REPLAYS).read_text(encoding="utf-8"))
             # Another version kept other figures.
-            return cls(path, {key: Figures(**one) for key, one in found.items() if one.keys() == {"summary", "ledger"}})
+            known = Figures.__dataclass_fields__.keys()
+            return cls(path, {key: Figures(**one) for key, one in found.items() if one.keys() == known})
         except (OSError, ValueError, TypeError, AttributeError, KeyError):
             return cls(path)
 
@@ -86,7 +87,11 @@ class _Request(NamedTuple):
 
 
 def base_figures(result: Result) -> Figures:
-    return Figures.of(result.summary, result.table("wait_ledger").to_arrow().to_pylist())
+    # NumPy takes a tenth of a second to load.
+    from flashtwin.results.intervals import Blocks
+
+    ledger = result.table("wait_ledger").to_arrow().to_pylist()
+    return Figures.of(result.summary, ledger, Blocks.of(result.table).halves[0])
 
 
 def base_replays(

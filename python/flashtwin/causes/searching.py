@@ -125,7 +125,7 @@ class SettingsSearch(Search):
         """The figure of each point; where the drive falls behind its trace, by how much it does."""
         costs = {}
         for point, found in ((point, self.figures(point)) for point in self._asked):
-            if found is not None and (value := self.goal.value(found.summary)) is not None:
+            if found is not None and (value := self.goal.value({**found.summary, **found.half})) is not None:
                 late = facts.late_by(found.summary)
                 costs[point] = self.goal.cost(value) if late is None else _NEVER * late
         return costs

@@ -8,11 +8,11 @@ import click
 from flashtwin.causes.explaining import Explanations, InterruptedExplanation
 from flashtwin.causes.explaining import explain as explain_all
 from flashtwin.cli._bridge import Shared, verb
-from flashtwin.cli._options import Device, Effort, Goal, Json, ReplayOptions, Stream, TracePath
+from flashtwin.cli._options import Device, Effort, EqualGround, Goal, Json, ReplayOptions, Stream, TracePath
 from flashtwin.cli._progress import Bars
+from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.cli._types import Text, words
-from flashtwin.replays.presets import System, warn_of_ignored
 from flashtwin.traces import sources
 from flashtwin.traces.reading import Reading, Source
 
@@ -27,6 +27,7 @@ def explain(
     reading: Reading,
     system: SystemOption | None = None,
     device: Device | None = None,
+    equal_ground: EqualGround = False,
     goal: Goal | None = None,
     effort: Effort | None = 10**8,
     trace: str | None = None,
@@ -56,13 +57,22 @@ def explain(
         with Bars() as bars:
             heard = bars.named("causes", "replays")
             if is_folder:
-                _refuse_options_of_traces(path, running, out, stream=stream)
+                if running.sets or running.fill is not None or equal_ground:
+                    raise click.UsageError(f"{path}: its runs keep their settings; --set and the like are for traces")
+                for option, given in (("--stream", stream), ("--out", out is not None)):
+                    if given:
+                        raise click.UsageError(f"{path}: it has trace and results already; {option} is for traces")
                 found = explain_all(path, system, trace=trace, progress=heard, **asked)
             else:
-                chosen = _systems(running, system, trace)
+                if trace is not None:
+                    raise click.UsageError("--trace is for folders; here the trace itself is given")
+                if not system:
+                    raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
+                chosen = choose(running, system, equal_ground=equal_ground)
                 opened = Source(path, reading).to_replay(stream=stream, progress=bars.job, notify=say)
                 fitted = running.fitted(opened, chosen, bars.job)
-                found = explain_all(opened, list(fitted.values()), out=out, progress=heard, **asked)
+                systems = list(fitted.values())
+                found = explain_all(opened, systems, out=out, progress=heard, equal_ground=equal_ground, **asked)
     except InterruptedExplanation as stopped:
         _show(stopped.found, as_json=json)
         if out is not None or is_folder:
@@ -78,22 +88,3 @@ def _show(found: Explanations, *, as_json: bool) -> None:
         data_json([dict(one.data) for _, one in found.items()])
     else:
         data(found.text)
-
-
-def _refuse_options_of_traces(path: TracePath, running: ReplayOptions, out: Path | None, *, stream: bool) -> None:
-    if running.sets or running.fill is not None:
-        raise click.UsageError(f"{path}: its runs keep their settings; --set, --device and the like are for traces")
-    if stream:
-        raise click.UsageError(f"{path}: its trace is read as before; --stream is for traces")
-    if out is not None:
-        raise click.UsageError(f"{path}: the folder keeps the result itself; --out is for traces")
-
-
-def _systems(running: ReplayOptions, names: tuple[str, ...] | None, trace: str | None) -> dict[str, System]:
-    if trace is not None:
-        raise click.UsageError("--trace is for folders; here the trace itself is given")
-    if not names:
-        raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
-    chosen = {name: running.system(name) for name in names}
-    warn_of_ignored(chosen.items(), [key for key, _ in running.set])
-    return chosen

@@ -9,6 +9,7 @@ from flashtwin.cli._talk import say, show_report
 from flashtwin.errors import ReportError
 from flashtwin.results import names
 from flashtwin.results.folder import VERSION, locked
+from flashtwin.results.reading import TraceResults, load_any
 
 
 @verb()
@@ -44,6 +45,9 @@ def report(*folders: Path, out: Path | None = None, across_traces: AcrossTraces 
     without = is_sweep or (folder / names.REPRODUCTION).is_file()
     findings = [] if without else page.findings(folder)
     choice = None if without else page.choice(folder)
+    results = None if without else load_any(folder)
+    for problem in results.problems if isinstance(results, TraceResults) else ():
+        say(f"warning: {problem}")
     show_report(folder, written, [finding.text for finding in findings], choice=choice, as_json=json)
 
 

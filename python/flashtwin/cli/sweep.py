@@ -117,8 +117,8 @@ def sweep(
     Args:
         sample (N): Replay only N random points. Example: --sample 20
         search_seed (N): Seed of --sample and of a search. (Of the systems: --set seed=1,2.) Example: --search-seed 7
-        minimize (FIGURE,...): Search for the smallest figure, or the trade-off of several.
-            Example: --minimize read.p99,wa
+        minimize (FIGURE,...): Search for the smallest figure, or the trade-off of several; unless a key has several
+            values, over the controller changes that `flashtwin study` tries. Example: --minimize read.p99,wa
         maximize (FIGURE,...): Search for the largest throughput. Example: --maximize iops
         subject_to (BOUND,...): Limits of a search. Example: --subject-to 'wa<=1.2,ram<=64MB'
         trials (N): Points a search may replay; with several traces, settings. Example: --trials 30

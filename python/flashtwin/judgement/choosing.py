@@ -1,7 +1,8 @@
 """The choice among candidates: the cheapest whose loss against the fastest is at most the margin.
 
-The upper end of the loss's interval counts. A cheaper candidate whose interval contains 0 and reaches beyond the margin
-is not told apart. Nobody is preferred for being the baseline, nor for being named first.
+Candidates are ranked by every other block of the trace. Losses are those of the rest, because the best of many replays
+looks better than it is. The upper end of the loss's interval counts. A cheaper candidate whose interval contains 0 and
+reaches beyond the margin is not told apart. Nobody is preferred for being the baseline, nor for being named first.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from flashtwin import units
@@ -121,6 +122,12 @@ class Decision:
         return self.candidates[0]
 
     @property
+    def is_halved(self) -> bool:
+        """Whether candidates are ranked by one half of the trace, and losses are of the other."""
+        blocks = _blocks(self.fastest.run)
+        return blocks is not None and self.goal.figure.path in blocks.halves[0]
+
+    @property
     def too_few(self) -> str:
         return too_few(self.goal, self.fastest.run.numbers)
 
@@ -228,41 +235,57 @@ def _merged(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _ranked(candidates: Sequence[Candidate], goal: Goal) -> tuple[Candidate, ...]:
     """The best first; one that falls behind its trace after all that keep up, by how much it does."""
-    values = {one: value for one in candidates if (value := goal.value(one.run.numbers)) is not None}
+    values = {one: value for one in candidates if (value := goal.value(_half(one.run, 0))) is not None}
     return tuple(sorted(values, key=lambda one: (one.late or 0.0, goal.cost(values[one]), _price(one))))
 
 
 @lru_cache(maxsize=1024)
 def loss_of(best: SavedRun, other: SavedRun, goal: Goal) -> Loss:
-    """The loss of a run against another, paired over the blocks of the trace where it is one of response times."""
+    """The loss of a run against another, paired over the blocks that runs were not ranked by; else of the whole."""
     # Intervals need NumPy, which takes a tenth of a second to load.
     from flashtwin.results import intervals
 
-    before, after = (goal.value(run.numbers) for run in (best, other))
+    before, after = (goal.value(_half(run, 1)) for run in (best, other))
     if not before or after is None:
         return Loss(0.0 if before == after else math.inf)
     share = goal.cost(after) / goal.cost(before) - 1.0
-    blocks, statistic = (_blocks(best), _blocks(other)), goal.statistic
-    if not statistic or None in blocks:
+    one, two, statistic = _blocks(best), _blocks(other), goal.statistic
+    if not statistic or one is None or two is None:
         return Loss(share)
     if statistic not in get_args(intervals.Statistic):
         return Loss(share, why=f"none is drawn for {goal.words}")
-    interval = intervals.compare(blocks[0], blocks[1], goal.kind, statistic)  # type: ignore[arg-type]
-    if isinstance(interval, intervals.Refusal):
-        return Loss(share, why=interval.sentence.removeprefix("no interval: "))
-    if interval.ratio_low is None or interval.ratio_high is None:
+    for run in (best, other):
+        if why := intervals.unsettled(run.setting("replay.preload"), partial(_table, run)):
+            return Loss(share, why=why)
+    # Whether there is an honest interval is for the whole trace to tell.
+    whole = intervals.compare(one, two, goal.kind, statistic)  # type: ignore[arg-type]
+    rest = intervals.compare(one.every_other(1), two.every_other(1), goal.kind, statistic)  # type: ignore[arg-type]
+    if isinstance(whole, intervals.Refusal):
+        return Loss(share, why=whole.sentence.removeprefix("no interval: "))
+    if isinstance(rest, intervals.Refusal):
+        return Loss(share, why=f"{rest.sentence.removeprefix('no interval: ')}, and half of the trace is for ranking")
+    if rest.ratio_low is None or rest.ratio_high is None:
         return Loss(share, why="one of the figures is 0")
-    halves = units.names_plain([units.duration(abs(half)) for half in interval.drift_ns or ()])
+    halves = units.names_plain([units.duration(abs(half)) for half in whole.drift_ns or ()])
     why = f"the difference changes along the trace, or it is too short: {halves} in its halves" if halves else ""
-    # A percentile is to half a bucket, and the summary's own is exact.
-    return Loss(share, (min(interval.ratio_low - 1.0, share), max(interval.ratio_high - 1.0, share)), why)
+    return Loss(share, (min(rest.ratio_low - 1.0, share), max(rest.ratio_high - 1.0, share)), why)
+
+
+@lru_cache(maxsize=64)
+def _half(run: SavedRun, number: int) -> Mapping[str, Any]:
+    """The figures of a run that it is ranked by (0), or that its losses are of (1); the same ones of a short trace."""
+    blocks = _blocks(run)
+    return run.numbers if blocks is None else {**run.numbers, **blocks.halves[number]}
 
 
 @lru_cache(maxsize=64)
 def _blocks(run: SavedRun) -> Blocks | None:
     from flashtwin.results.intervals import Blocks
 
-    tables = {name: names.table(run.folder, name) for name in ("request_blocks", "request_block_histogram")}
-    if not all(file.is_file() for file in tables.values()):
+    if not names.table(run.folder, "request_block_histogram").is_file():
         return None
-    return Blocks.of(lambda name: read_parquet(tables[name]))
+    return Blocks.of(partial(_table, run))
+
+
+def _table(run: SavedRun, name: str) -> Any:
+    return read_parquet(names.table(run.folder, name))

@@ -59,10 +59,10 @@ class Prices:
         cached = run["config.engine.write_cache_pages"] * page_bytes
         in_ram = run["config.engine.write_completes"] in EARLY
         places = run["config.engine.write_buffer_pages"] * page_bytes if in_ram else 0
-        tables = max(run.get("ram.total_bytes", 0) - run.get("ram.write_cache_bytes", 0), 0)
         whole = capacity_bytes / page_bytes / max(run.get("trace.footprint_pages", 0), 1)
-        protected = places + (cached if run["config.engine.write_cache_protected"] else 0)
-        ram = tables * max(whole, 1.0) + (0 if run["config.engine.write_cache_protected"] else cached)
+        is_protected = run["config.engine.write_cache_protected"]
+        protected = places + (cached if is_protected else 0)
+        ram = run.get("ram.total_bytes", 0) * max(whole, 1.0) + (0 if is_protected else cached)
         lanes = max(run["config.engine.hash_lanes"], 1) if run.get("page_ops.pages_hashed") else 0
         dies = math.prod(run[f"config.nand.{level}"] for level in ("channels", "chips_per_channel", "dies_per_chip"))
         memory = self.flash_gib * worn * capacity_bytes + self.ram_gib * ram + self.protected_ram_gib * protected

@@ -10,7 +10,7 @@ from typing import Any
 from flashtwin.judgement.catalogue import BY_NAME, CONTROLLER, Subject
 from flashtwin.judgement.choosing import Candidate, Decision, decide
 from flashtwin.judgement.goals import Figures
-from flashtwin.judgement.verdict import Action, upper
+from flashtwin.judgement.verdict import CHOSEN, Action, upper
 from flashtwin.results import names, rows
 from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, read_json, read_rows
 from flashtwin.results.trees import literal
@@ -72,8 +72,7 @@ class Evidence:
     @property
     def chosen(self) -> Action:
         """What the choice has already."""
-        first = self.first
-        return Action(f"The choice has it: {first.words}", first.command, first.sets, "", True) if first else Action()
+        return Action(CHOSEN, self.first.command, self.first.sets, "", True) if self.first else Action()
 
     def change(self, name: str, words: str, sets: Mapping[str, Any], *, helps: bool = True) -> Action:
         """What becomes of a change: set already, replayed beside the choice, or (`words`, `sets`) not replayed."""

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from flashtwin import units
 from flashtwin.errors import ArgumentError, ConfigError
-from flashtwin.judgement.ledger import ALL, SERVICE, SLOWEST_PERCENT, SLOWEST_PERMILLE
 from flashtwin.results.figures import SHORT, Figure, figure
+from flashtwin.results.ledger import ALL, SERVICE, SLOWEST_PERCENT, SLOWEST_PERMILLE
 from flashtwin.results.trees import dig, leaves
 
 #: Kinds of requests, with the words for them.
@@ -102,6 +102,8 @@ class Figures:
     summary: Mapping[str, float]
     #: The wait ledger's means by kind, requests and charge, `service` among them.
     ledger: Mapping[str, Mapping[str, Mapping[str, float]]]
+    #: Of a long trace its response times in every other block, by which a search ranks.
+    half: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float:
         return self.summary.get(SHORT.get(name, name), 0)
@@ -117,8 +119,8 @@ class Figures:
         return 1.0 - charges.get(SERVICE, 0.0) / total if total > 0 else 0.0
 
     @classmethod
-    def of(cls, summary: Mapping[str, Any], ledger: Sequence[Mapping[str, Any]]) -> Self:
-        """The figures of a replay from its summary and the rows of its table `wait_ledger`."""
+    def of(cls, summary: Mapping[str, Any], ledger: Sequence[Mapping[str, Any]], half: Mapping[str, float]) -> Self:
+        """The figures of a replay from its summary, the rows of its table `wait_ledger`, and its response times."""
         numbers = {
             path: value for path, value in leaves({key: of for key, of in summary.items() if key != "config"})
             if isinstance(value, int | float) and not isinstance(value, bool)
@@ -130,4 +132,4 @@ class Figures:
                 charges = charged.setdefault(row["kind"], {}).setdefault(row["requests"], {})
                 charge = SERVICE if row["part"] == SERVICE else row["charge"]
                 charges[charge] = charges.get(charge, 0.0) + float(row["mean_ns"])
-        return cls({**numbers, **{key: dig(summary, key) for key in _KEYS}}, charged)
+        return cls({**numbers, **{key: dig(summary, key) for key in _KEYS}}, charged, half)

@@ -1,5 +1,6 @@
 """The one list of verdicts on a workload and its runs, and the first of them: what to choose, and what it gives up."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
@@ -45,7 +46,8 @@ def _claim(decision: Decision, first: Candidate) -> str:
         return f"{first.words}: {goal.words} is {value}{gain}."
     claim = f"{first.words} is the choice: {goal.words} is {value}{gain}"
     if first is not fastest:
-        claim += f", {decision.beside(first, fastest).replace(' than ', ' than the fastest, ', 1)}"
+        best = "the fastest" if decision.loss(first).share >= 0.0 else "the fastest of the other half of the trace"
+        claim += f", {decision.beside(first, fastest).replace(' than ', f' than {best}, ', 1)}"
     if base.late is not None:
         claim += f". {base.words} falls behind the trace"
     elif base not in (first, fastest):
@@ -86,7 +88,9 @@ def _margin(of: Evidence, decision: Decision, first: Candidate) -> str:
     caution = f" {'Take its loss with care' if loss.interval else 'Its loss has no interval'}: {loss.why}."
     whose = "prices are your own" if of.candidates.get("own_prices") else "prices are assumed"
     worth = units.percent(decision.worth * 100)
-    return f"A loss of at most {worth} is taken for a lower price; {whose}.{caution if loss.why else ''}"
+    halves = " Candidates are ranked by every other hundredth of the trace, and gains and losses are those of the rest."
+    text = f"A loss of at most {worth} is taken for a lower price; {whose}.{halves if decision.is_halved else ''}"
+    return f"{text}{caution if loss.why else ''}"
 
 
 def _acknowledged(of: Evidence) -> list[str]:
@@ -123,9 +127,27 @@ _TOPICS = (
 def judge(of: Evidence) -> list[Verdict]:
     """All verdicts: the bottleneck of each candidate that was explained, and every other topic once."""
     explained = of.study.explained.values() if of.study is not None else ()
+    made = [_qualified(of, one) for topic in _TOPICS if (one := topic(of)) is not None]
+    return [*map(Verdict.read, explained), *_shortened(of, made)]
+
+
+def _shortened(of: Evidence, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Verdicts in the order of reading that name a candidate in full once, and then as its table does."""
+    if of.decision is None or not of.decision.is_searched:
+        return list(verdicts)
+    names = {one.words: f"`{one.run.name}`" for one in of.decision.candidates}
+    # Candidates on other grounds may have other settings as well.
+    names |= {one["words"]: one["words"] for one in (of.candidates["acknowledged"] or {"others": ()})["others"]}
+    pattern, known = "|".join(map(re.escape, sorted(names, key=len, reverse=True))), set[str]()
+
+    def name(mention: re.Match[str]) -> str:
+        words = names[mention[0]] if mention[0] in known else mention[0]
+        known.add(mention[0])
+        return words
+
     return [
-        *map(Verdict.read, explained),
-        *(_qualified(of, one) for topic in _TOPICS if (one := topic(of)) is not None),
+        replace(one, claim=re.sub(pattern, name, one.claim), reason=re.sub(pattern, name, one.reason))
+        for one in verdicts
     ]
 
 

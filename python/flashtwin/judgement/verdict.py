@@ -8,6 +8,8 @@ from typing import Any
 
 #: Topics of the choice and of bottlenecks, and the answer where a number is missing.
 CHOICE, BOTTLENECK, UNKNOWN = "verdict", "bottleneck", "unknown"
+#: The words of an action that the choice includes.
+CHOSEN = "The choice has it"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class Action:
 
     @property
     def text(self) -> str:
+        if self.words == CHOSEN:
+            # Its command stands beside the choice.
+            return f"{CHOSEN}."
         return f"{self.told}: `{self.command}`." if self else ""
 
 

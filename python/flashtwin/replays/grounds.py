@@ -12,6 +12,8 @@ from flashtwin.results import ground
 
 #: Times that keys are set: the device, its numbers, and what these decide.
 _ROUNDS = 3
+#: Keys of the drive, and of the load.
+_NO_CONTROLLER = ("device", "nand.", "replay.")
 #: A name that no system can have.
 _OTHER = " "
 
@@ -53,6 +55,13 @@ def check_raw_pages(systems: Mapping[str, System]) -> None:
     baseline = next(iter(systems))
     for name, one in systems.items():
         _same_flash(baseline, systems[baseline], name, one)
+
+
+def moved_ground(before: System, after: System, sets: Mapping[str, object]) -> list[str]:
+    """What a change of the controller moves besides its own keys, raw pages included; nothing if both compete."""
+    unequal = ground.ground({"before": before.config, "after": after.config})
+    found = [one.key for one in unequal if one.key not in sets or one.key.startswith(_NO_CONTROLLER)]
+    return [*found, *(["raw pages"] if after.raw_pages != before.raw_pages else [])]
 
 
 def _same_flash(baseline: str, first: System, name: str, other: System) -> None:

@@ -25,7 +25,7 @@ Column = tuple[str, str, Callable[[Source], float | None], Callable[[float | Non
 CandidateCell = tuple[str, float | None, str]
 #: Titles of the table of candidates, each with what it means.
 _CANDIDATES = (
-    ("Loss", "how much worse than the fastest, with its interval of 95 % over the blocks of the trace"),
+    ("Loss", "how much worse than the fastest, with its interval of 95 %, on blocks that it was not ranked by"),
     ("Programs", "pages programmed during the trace"),
     ("Price", "of flash worn, dies, RAM and hash lanes, by the prices of this study"),
     ("As configured", "the same figure of the system without these settings"),
@@ -48,7 +48,7 @@ def candidates(of: Evidence) -> dict[str, Any]:
     few, capacity_bytes = shown_candidates(made, FEW), of.candidates["capacity_bytes"] or of.runs[0].raw_bytes
     rows = [
         {
-            "name": one.system,
+            "name": one.run.name,
             "also": list(one.also),
             "settings": one.how,
             "is_choice": one is made.choice,

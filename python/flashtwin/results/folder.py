@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from flashtwin import _core
 from flashtwin.errors import ConfigError, FlashtwinError, OutputError, cannot_be_written
 from flashtwin.results import documents, locking, names
+from flashtwin.results.formats import FORMAT
 
 
 class WritableRun(Protocol):
@@ -232,14 +233,14 @@ def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str], more:
     """
     write_json(
         path / names.STUDY,
-        {"flashtwin": _core.__version__, "trace": trace, "runs": list(runs), "baseline": runs[0], **more},
+        {"flashtwin": VERSION, "format": FORMAT, "trace": trace, "runs": list(runs), "baseline": runs[0], **more},
     )
     (path / names.CANDIDATES).unlink(missing_ok=True)
 
 
 def characterization_key(*parts: Any) -> str:
-    """Names all that a characterization depends on: the core itself and the caller's additions."""
-    return hashlib.sha256(json.dumps([core_digest(), *parts], sort_keys=True).encode()).hexdigest()
+    """Names all that a characterization depends on: the format, the core itself and the caller's additions."""
+    return hashlib.sha256(json.dumps([FORMAT, core_digest(), *parts], sort_keys=True).encode()).hexdigest()
 
 
 def characterized_from(path: Path) -> str | None:

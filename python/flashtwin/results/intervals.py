@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -46,6 +46,8 @@ LEAST_DIFFERING = 10
 #: one after the other above all before, to as many times. Ours: in no trial did an interval from the first half hold
 #: the whole's. The drive falls behind if it also serves less than this share of the rate offered; else it ages.
 BEHIND, RISING, SERVED = 1.3, 4, 0.99
+#: An aged drive settles while a host page takes so many times as many programs in one half as in the other. Ours.
+SETTLES = 1.1
 _SHARES = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999}
 
 Floats = NDArray[np.float64]
@@ -100,13 +102,25 @@ class Blocks:
         return cls(first, times, bounds, kinds)
 
     def every_other(self, start: Literal[0, 1]) -> Blocks:
-        """Half of the blocks: choose on those from 0, and state the gain of the choice on those from 1.
+        """Half of the blocks: candidates are ranked by those from 0, and differences stated on those from 1.
 
         The best of a hundred replays looks better than it is on the requests that it was chosen by.
         """
         own = slice(start, None, 2)
         of = {kind: KindBlocks(one.counts[own], one.sums_ns[own], one.buckets[own]) for kind, one in self.kinds.items()}
         return replace(self, first_requests=self.first_requests[own], times_ns=self.times_ns[own], kinds=of)
+
+    @cached_property
+    def halves(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Statistics of each half by their paths in a summary, where the second has enough for an interval."""
+        half, rest = (self.every_other(start) for start in (0, 1))
+        known = [(kind, statistic) for kind in get_args(Kind) for statistic, least in FLOORS.items()
+                 if rest.kinds[kind].counts.sum() >= least]  # fmt: skip
+        first, second = (
+            {f"response.{kind}.{statistic}_ns": float(_values(one, kind, statistic, _WHOLE)[0])
+             for kind, statistic in known} for one in (half, rest)
+        )  # fmt: skip
+        return first, second
 
 
 @dataclass(frozen=True)
@@ -188,6 +202,24 @@ def compare(first: Blocks, second: Blocks, kind: Kind = "all", statistic: Statis
     if rises is None:
         return _interval(first, second, kind, statistic, requests)
     return replace(rises, drift_ns=_halves(first, second, kind, statistic)) if rises.reason == "drifts" else rises
+
+
+def unsettled(preload: object, table: Callable[[str], ArrowTable]) -> str:
+    """Why there is no interval over the transient after ageing, by the table `periods`; empty where there is none."""
+    if preload != "footprint":
+        return ""
+    host, collected = (arrow_table(table("periods"))[name].to_numpy() for name in ("host_programs", "gc_programs"))
+    early = host.cumsum() <= host.sum() / 2
+    halves = [(host[part].sum(), collected[part].sum()) for part in (early, ~early)]
+    if not all(written for written, _ in halves):
+        return ""
+    before, after = (1.0 + copied / written for written, copied in halves)
+    if max(before, after) <= SETTLES * min(before, after):
+        return ""
+    return (
+        "the drive settles after its ageing: a page of the host takes "
+        f"{before:.2f} programs in the first half of the writes, {after:.2f} in the second"
+    )
 
 
 def _halves(first: Blocks, second: Blocks, kind: Kind, statistic: Statistic) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashtwin.errors import ReportError
-from flashtwin.results import documents, names, schema
+from flashtwin.results import documents, formats, names, schema
 from flashtwin.results.trees import dig, leaves
 
 if TYPE_CHECKING:
@@ -181,14 +181,6 @@ class TraceResults:
         return self._workload[name]
 
 
-#: Keys without which a choice, or an explanation, is one of another version.
-_CHOICE = {
-    "goal", "second_goal", "worth", "prices", "capacity_bytes", "baseline", "replays", "unfinished", "candidates",
-    "left_out", "shown", "acknowledged",
-}  # fmt: skip
-_EXPLANATION = {"topic", "claim", "answer", "figures", "evidence", "action", "steps", "before"}
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StudyFolder(TraceResults):
     """A result folder: one trace, one or more runs on it, the first (or named) one being the baseline."""
@@ -226,33 +218,26 @@ class StudyFolder(TraceResults):
     @cached_property
     def explained(self) -> Mapping[str, Mapping[str, Any]]:
         """The bottlenecks of the runs, by run, in their order; empty where nobody looked."""
-        files = {run.name: names.explained_file(self.folder, run.name) for run in self.runs}
-        found = {name: read_json(file) for name, file in files.items() if file.is_file()}
-        for name, one in found.items():
-            if not one.keys() >= _EXPLANATION:
-                raise ReportError(
-                    f"{files[name]}: written by another version of flashtwin; delete it, or run `flashtwin explain` on "
-                    f"{self.folder} again"
-                )
-        return found
+        found = {run.name: self._beside(names.explained_file(self.folder, run.name)) for run in self.runs}
+        return {name: data for name, data in found.items() if data}
 
     @cached_property
     def candidates(self) -> Mapping[str, Any]:
         """The systems with their best settings, and how they were found; empty where nobody looked."""
-        path = self.folder / names.CANDIDATES
-        found = read_json(path) if path.is_file() else {}
-        if found and not found.keys() >= _CHOICE:
-            raise ReportError(
-                f"{path}: written by another version of flashtwin; `flashtwin study TRACE --out {self.folder}` makes "
-                "it again, and without the file the runs are shown as configured"
-            )
-        return found
+        return self._beside(self.folder / names.CANDIDATES)
 
     @cached_property
     def grounds(self) -> Mapping[str, Any]:
         """The table of choices on several drives and loads; empty where nobody asked for it."""
-        path = self.folder / names.CHOICES
-        return read_json(path) if path.is_file() else {}
+        return self._beside(self.folder / names.CHOICES)
+
+    def _beside(self, path: Path) -> Mapping[str, Any]:
+        """The content of a file; empty without one, and in a folder of an earlier format, as `problems` says."""
+        found = read_json(path) if path.is_file() else {}
+        old = formats.lacking(path, found, command := f"flashtwin study TRACE --out {self.folder}") if found else ""
+        if old and not formats.lacking(self.folder / names.STUDY, self.info, command):
+            raise ReportError(f"{path}: {old[:1].lower() + old[1:]}")
+        return {} if old else found
 
     def others(self, run: SavedRun) -> tuple[SavedRun, ...]:
         return tuple(other for other in self.runs if other is not run)
@@ -324,6 +309,8 @@ def _study(folder: Path) -> StudyFolder:
         raise ReportError(
             f"{folder}: {names.STUDY} lists no run that can be read ({'; '.join(problems) or 'empty list'})"
         )
+    if old := formats.lacking(folder / names.STUDY, info, f"flashtwin study TRACE --out {folder}"):
+        problems.append(old)
     wanted = info.get("baseline")
     baseline = next((run for run in runs if run.name == wanted), runs[0])
     if wanted is not None and baseline.name != wanted:

@@ -199,13 +199,16 @@ def _of_blocks(
     baseline: Result, run: Result, asked: Mapping[Figure, tuple[intervals.Kind, intervals.Statistic]]
 ) -> Iterator[dict[str, Any]]:
     pair = intervals.Blocks.of(baseline.table), intervals.Blocks.of(run.table)
+    preloads = ((one, one.summary["config"]["replay"]["preload"]) for one in (baseline, run))
+    why = next(filter(None, (intervals.unsettled(preload, one.table) for one, preload in preloads)), "")
     for one, statistic in asked.items():
         # Exact figures; the ends are of the histograms.
         before, after = (dig(each.summary, one.path) for each in (baseline, run))
         row = _row(run.name, baseline.name, one, None) | _difference(before, after)
         found = intervals.compare(*pair, *statistic)
-        if isinstance(found, intervals.Refusal):
-            yield row | {"low": None, "high": None, "ratio_low": None, "ratio_high": None, "note": found.sentence}
+        if why or isinstance(found, intervals.Refusal):
+            said = found.sentence if isinstance(found, intervals.Refusal) else f"no interval: {why}"
+            yield row | {"low": None, "high": None, "ratio_low": None, "ratio_high": None, "note": said}
             continue
         note = None
         if found.drift_ns is not None:

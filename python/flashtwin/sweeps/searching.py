@@ -16,19 +16,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, not_installed
+from flashtwin.judgement.catalogue import CHANGES, CONTROLLER, Sets, Subject
+from flashtwin.judgement.goals import Figures, usual_goal
 from flashtwin.progress import Notify, Progress
 from flashtwin.results import figures, over
+from flashtwin.results.keys import traits
 from flashtwin.results.trees import dig
+from flashtwin.settings import literal
 from flashtwin.sweeps import plan
 from flashtwin.sweeps.swept import Planned, Sweep, finish
 
 if TYPE_CHECKING:
-    from flashtwin.sweeps.sweeping import SweepBench
+    from flashtwin.sweeps.sweeping import SweepBench, SweepOptions
 
 #: Points asked for at a time; a number of its own, for the search must not depend on the machine.
 AT_ONCE = 8
 #: A sampler asks for some points again when there are few; how many of its asks a trial may take before it is enough.
 ASKS = 10
+
+#: By system and change, the keys of each level.
+Changes = Mapping[str, Mapping[str, Sequence[Sets]]]
 
 
 @dataclass(frozen=True)
@@ -59,9 +66,10 @@ def search(
     how = bench.how
     wanted, several = _wanted(how.minimize, how.maximize), len(bench.traces) > 1
     goal = SearchGoal(wanted, figures.bounds(how.subject_to), how.subject_to, how.over if several else None)
-    _refuse(bench, axes)
-    points = _all_points(bench, axes)
-    searched = _Search(bench, out, axes, goal, progress, notify)
+    _refuse(how)
+    changes = _changes(bench, axes)
+    points = None if changes else _all_points(bench, axes)
+    searched = _Search(bench, out, axes, changes, goal, progress, notify)
     if several:
         searched.replay_reference()
     if points is not None and len(points) <= how.trials:
@@ -83,14 +91,24 @@ def _wanted(minimize: str, maximize: str) -> list[figures.Figure]:
     return small + large
 
 
-def _refuse(bench: SweepBench, axes: Mapping[str, plan.Axis]) -> None:
-    how = bench.how
+def _refuse(how: SweepOptions) -> None:
     for what, wrong in (("--sample", how.sample), ("--shard", how.shard), ("--zip", how.mode == "zip")):
         if wrong:
             goal = "--minimize" if how.minimize else "--maximize"
             raise ArgumentError(f"{what} and {goal} do not go together: the search chooses its points itself")
-    if not axes and len(bench.systems) == 1:
-        raise ArgumentError("there is nothing to search: set keys to several values, or name several systems")
+
+
+def _changes(bench: SweepBench, axes: Mapping[str, plan.Axis]) -> Changes:
+    """Where no key has several values, a search is over the changes of the controller that apply to each system."""
+    if any(isinstance(found, plan.Range) or len(found) > 1 for found in axes.values()):
+        return {}
+    proposed: dict[str, dict[str, list[Sets]]] = {}
+    for name, system in bench.systems.items():
+        config, pages = system.config, (system.raw_pages, system.capacity_pages)
+        subject = Subject(config, traits(config), *pages, Figures({}, {}), usual_goal(0))
+        levels = {change.name: change.of(subject) for change in CHANGES if change.kind == CONTROLLER}
+        proposed[name] = {change: [dict(one.sets) for one in of] for change, of in levels.items() if of}
+    return proposed
 
 
 def _all_points(bench: SweepBench, axes: Mapping[str, plan.Axis]) -> list[plan.Point] | None:
@@ -107,6 +125,7 @@ class _Search:
     bench: SweepBench
     out: Path
     axes: Mapping[str, plan.Axis]
+    changes: Changes
     goal: SearchGoal
     progress: Progress | None
     notify: Notify | None
@@ -147,7 +166,12 @@ class _Search:
     def _suggested(self, trial: Any) -> plan.Point:
         systems = list(self.bench.systems)
         system = trial.suggest_categorical("system", systems) if len(systems) > 1 else systems[0]
-        return plan.Point(0, system, tuple((key, _value(trial, key, found)) for key, found in self.axes.items()))
+        sets = {key: _value(trial, key, found) for key, found in self.axes.items()}
+        for change, levels in self.changes.get(system, {}).items():
+            # 0 leaves it as it is.
+            place = trial.suggest_categorical(f"{system}: {change}", range(len(levels) + 1))
+            sets |= {key: literal(value) for key, value in (levels[place - 1] if place else {}).items()}
+        return plan.Point(0, system, tuple(sets.items()))
 
     def evaluate(self, points: Sequence[plan.Point], of: int) -> None:
         """Replays the settings that were not asked for before; `of` is how many of them there may be in the end."""
@@ -202,10 +226,18 @@ class _Search:
         }  # fmt: skip
         if goal.over is not None:
             said |= {"over": goal.over, "reference": next(iter(self.bench.systems))}
-        found = self.bench.plan((), self.axes)
+        found = self.bench.plan((), {**self._values_of_changes, **self.axes})
         trade = goal.trade if len(goal.trade) == 2 else found.trade
         points = [planned for runs in self.seen.values() for planned in runs]
         replace(found, mode="search", points=points, trade=trade, search=said).write(self.out)
+
+    @property
+    def _values_of_changes(self) -> dict[str, tuple[str, ...]]:
+        values: dict[str, dict[str, None]] = {}
+        for levels in (levels for of in self.changes.values() for levels in of.values()):
+            for key, value in (one for sets in levels for one in sets.items()):
+                values.setdefault(key, {})[literal(value)] = None
+        return {key: tuple(of) for key, of in values.items()}
 
 
 def _study(seed: int, objectives: int) -> Any:

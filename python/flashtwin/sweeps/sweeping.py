@@ -111,6 +111,7 @@ def sweep(
         search_seed: another one draws points, or searches, otherwise.
         seed: seeds of the systems, one or several, as in `compare`: 2 systems and 3 seeds are 6 points.
         minimize: search instead: the figure to make small (`"read.p99"`), or several for the trade-off between them.
+            Where no key has several values, the search is over the changes of the controller that `study` tries.
         maximize: the same of throughput, of which more is better: `"iops"`, `"read.mb_per_s"`; both may be given.
         subject_to: the limits of the search: `"wa<=1.2,ram<=64MB"`.
         trials: how many points a search replays at most; of several traces, how many settings, each on all of them.

@@ -16,6 +16,7 @@ from flashtwin.progress import Notify
 from flashtwin.replays.running import Result, stored
 from flashtwin.results import figures, folder, names, over, variation
 from flashtwin.results.effects import NoEffect
+from flashtwin.results.formats import FORMAT, lacking
 from flashtwin.results.frames import Tabular, one_row, shown, table_of
 from flashtwin.results.sweeps import DONE, FAILED, MISSING, SavedSweep, best_row
 from flashtwin.sweeps.store import Store, write_synced
@@ -65,7 +66,7 @@ class Plan:
         # A store inside the folder moves with it.
         store, here = self.store.resolve(), path.resolve()
         place = str(store.relative_to(here)) if store.is_relative_to(here) else str(store)
-        said = {**asdict(self), "flashtwin": folder.VERSION, "store": place}
+        said = {**asdict(self), "flashtwin": folder.VERSION, "format": FORMAT, "store": place}
         write_synced(path / names.SWEEP, (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode())
 
     @classmethod
@@ -75,11 +76,12 @@ class Plan:
         file = path / names.SWEEP
         if not file.is_file():
             raise ReportError(f"{path}: no {names.SWEEP} in it; expected a folder that `flashtwin sweep` wrote")
-        said = dict(read_json(file))
-        said.pop("flashtwin", None)
+        said = read_json(file)
+        lacking(file, said, f"flashtwin sweep TRACE --out {path}")
+        said = {key: value for key, value in said.items() if key not in ("flashtwin", "format")}
         try:
-            found = [Planned(**one) for one in said.pop("points")]
-            return cls(**{**said, "store": path / said["store"]}, points=found)
+            found = [Planned(**one) for one in said["points"]]
+            return cls(**{**said, "store": path / said["store"], "points": found})
         except (KeyError, TypeError) as error:
             raise ReportError(f"{file}: not a sweep of this version of flashtwin ({error}); sweep again") from None
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from flashtwin import units
-from flashtwin.judgement import facts, ledger
+from flashtwin.judgement import facts
+from flashtwin.results import ledger
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import colours, mark

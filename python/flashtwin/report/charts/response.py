@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from flashtwin import units
-from flashtwin.judgement import choosing, facts, ledger
+from flashtwin.judgement import choosing, facts
 from flashtwin.judgement.choosing import Candidate, Decision
-from flashtwin.judgement.ledger import Ledger
+from flashtwin.results import ledger
+from flashtwin.results.ledger import Ledger
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import colours, mark
@@ -69,7 +70,7 @@ def candidates(study: StudyFolder) -> Drawing:
         place_of = {"textcoords": "offset points", "ha": "right", "va": "center", "size": colours.SMALL_PT}
         marks.append(mark.annotate(goal.written(value), (min(ends), place), (-5, 0), **place_of))
     values = [value for row in rows for value in (made.value(row), row.as_configured) if value is not None]
-    y_axis = Axis(ticks="bars", of=[row.system for row in rows])
+    y_axis = Axis(ticks="bars", of=[row.run.name for row in rows])
     x_axis = _candidate_axis(values, goal.words.removeprefix("the "), is_time=goal.figure.unit == "ns")
     data = Data(("system", "settings", "goal", "as_configured", "value", "programs", "price", "command"))
     for one in made.candidates:
