@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flashtwin._core import __version__
     from flashtwin.causes.explaining import Explanation, Explanations, explain
     from flashtwin.characterization.measuring import Characterization, characterize, options_schema
-    from flashtwin.drives.fit import DriveFit, fit_drive
+    from flashtwin.drives.fit import DriveFit, MeasuredTwin, fit_drive, measure
     from flashtwin.errors import (
         ArgumentError,
         ConfigError,
@@ -61,7 +61,7 @@ _ROOMS = {
     "flashtwin._core": ("__version__",),
     "flashtwin.causes.explaining": ("Explanation", "Explanations", "explain"),
     "flashtwin.characterization.measuring": ("Characterization", "characterize", "options_schema"),
-    "flashtwin.drives.fit": ("DriveFit", "fit_drive"),
+    "flashtwin.drives.fit": ("DriveFit", "MeasuredTwin", "fit_drive", "measure"),
     "flashtwin.errors": (
         "ArgumentError", "ConfigError", "FlashtwinError", "IgnoredKeyWarning", "InternalError", "LiveError",
         "OutputError", "ReportError", "SimError", "TraceError",
@@ -104,6 +104,7 @@ __all__ = [
     "Imitation",
     "InternalError",
     "LiveError",
+    "MeasuredTwin",
     "OutputError",
     "Replication",
     "ReportError",
@@ -133,6 +134,7 @@ __all__ = [
     "fit_drive",
     "imitate",
     "import_log",
+    "measure",
     "merge",
     "open",
     "options_schema",

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flashtwin.drives import fio, spare
+from flashtwin.drives import fio
 from flashtwin.drives.figures import FatalDriveError
 from flashtwin.drives.laws import amplification
 from flashtwin.drives.results import read_results
-from flashtwin.drives.tables import Measurements
+from flashtwin.drives.tables import Load, Measurements
 from flashtwin.errors import DriveError
 
 from . import made_fio as made
@@ -74,16 +74,15 @@ def test_rows_of_one_file(tmp_path: Path) -> None:
     assert read(REAL / "001-read-alone.json")[0].alone
 
 
-def test_space_and_overhead_of_a_made_drive_are_found(tmp_path: Path) -> None:
+def test_amplification_is_that_of_the_last_quarter(tmp_path: Path) -> None:
     for number, fill in enumerate((450, 630, 765, 900)):
         made.overwriting(tmp_path, number, fill, float(amplification(1000, fill, 1.05)))
     found, notes = read(tmp_path)
     assert [row.overwrites for row in found.overwritten] == pytest.approx([4.0] * 4, rel=1e-3)
     assert found.overwritten[0].writes_per_s == pytest.approx(80e3)
-    space, overhead = spare.spare(found)
-    assert space.number == pytest.approx(1000, rel=1e-3)
-    assert overhead.number == pytest.approx(1.05, rel=1e-3)
-    assert space.low <= space.number <= space.high
+    assert [row.amplification for row in found.overwritten] == pytest.approx(
+        [float(amplification(1000, row.fill_gib, 1.05)) for row in found.overwritten], rel=1e-3
+    )
     assert not notes
 
 
@@ -246,6 +245,49 @@ def test_any_job_is_known_by_its_options(job: dict[str, Any], figures: dict[str,
         assert found.depths[0].depth == figures["depths"]
     if figures.get("sizes", 1) > 1:
         assert found.sizes[0].size_bytes == figures["sizes"]
+
+
+@pytest.mark.parametrize(
+    ("options", "load", "offered"),
+    [
+        ({"rate_iops": "700,300", "numjobs": 4, "iodepth": 32}, Load(0.0, 0.7, 32, 4), 4000),
+        ({"rate_iops": "1000", "rwmixread": 75}, Load(0.0, 0.75, 1, 1), 1333),
+        ({"rate": "4m,12m"}, Load(0.0, 0.25, 1, 1), 4096),
+    ],
+)
+def test_an_open_loop_of_any_job_keeps_its_load(
+    options: dict[str, Any], load: Load, offered: float, tmp_path: Path
+) -> None:
+    sides = {
+        "read": made.side(offered * load.read_share, READ),
+        "write": made.side(offered * (1 - load.read_share), READ),
+    }
+    made.result(tmp_path / "a.json", untagged(rw="randrw", size="8G", **options, **sides))
+    (row,) = read(tmp_path)[0].open_loop
+    assert (row.fill_gib, row.load.fixed_per_s, row.load.depth, row.load.threads) == (
+        8.0,
+        0.0,
+        load.depth,
+        load.threads,
+    )
+    assert row.load.read_share == pytest.approx(load.read_share)
+    assert row.offered_per_s == pytest.approx(offered, rel=1e-3)
+    assert row.read_us["50p"] == 60.0
+
+
+def test_a_thread_at_a_fixed_rate_beside_another_job_is_the_one_that_counts(tmp_path: Path) -> None:
+    sides = {"read": made.side(1000, READ), "write": made.side(1000, {9.0: 10})}
+    fixed = untagged(rw="randrw", rate_iops="1000,1000", size="8G", iodepth=64, **sides)
+    bulk = untagged(rw="randrw", rate_iops="50,4950", size="8G", iodepth=64, numjobs=6, read=made.side(300, {70.0: 10}),
+                    write=made.side(29_700, {11.0: 10}))  # fmt: skip
+    made.result(tmp_path / "a.json", {**fixed, "jobname": "probe"}, {**bulk, "jobname": "others"})
+    (row,) = read(tmp_path)[0].open_loop
+    assert row.load == Load(2000.0, 0.01, 64, 6)
+    assert (row.offered_per_s, row.served_per_s) == pytest.approx((32_000, 32_000))
+    assert (row.read_us["50p"], row.write_us["50p"], row.bulk_write_us["50p"]) == (60.0, 9.0, 11.0)
+    made.result(tmp_path / "a.json", *({**bulk, "jobname": name} for name in "xyz"))
+    with pytest.raises(DriveError, match="3 jobs with rates at the same time; an open loop is one job, or"):
+        read(tmp_path)
 
 
 def test_percentiles_alone_are_those_of_the_result(tmp_path: Path) -> None:

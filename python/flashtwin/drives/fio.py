@@ -37,7 +37,7 @@ _PAGE_BYTES = 4096
 _TELLING = ("rw", "bs", "iodepth", "numjobs", "rate", "rate_iops", "rwmixread", "random_distribution", "size")
 _USABLE = (
     "a fit uses random reads (4 KB at any depth, other sizes one at a time), random writes of 4 KB (one at a time, or "
-    "three times over the addresses), sequential writes, and the open loop of `flashtwin fit jobs`"
+    "three times over the addresses), sequential writes, and open loops (rw=randrw with rate_iops and size)"
 )
 
 
@@ -201,8 +201,11 @@ def _experiments(job: FioJob, options: Mapping[str, Any]) -> list[dict[str, str]
     drive = Path(device).name if device.startswith("/dev/") else NAMELESS
     is_small = block == _PAGE_BYTES
     found: list[dict[str, str]] = []
-    if "rate" in options or "rate_iops" in options:
-        pass
+    if rates := _offered(options, block):
+        if kind in ("randrw", "randwrite") and is_small and law == ["random"] and size:
+            reads, rate = rates[0] / sum(rates), threads * sum(rates)
+            found += [{"experiment": "rated", "rate": str(rate), "reads": str(reads), "depth": str(int(under_way)),
+                       "threads": str(int(threads)), "fill": str(size)}]  # fmt: skip
     elif kind == "randread" and law == ["random"] and block:
         found += [{"experiment": "read-alone"}] if is_small and depth == 1 else []
         found += [{"experiment": "read-depth", "depth": str(depth)}] if is_small else []
@@ -218,6 +221,27 @@ def _experiments(job: FioJob, options: Mapping[str, Any]) -> list[dict[str, str]
         told = ", ".join(f"{key}={options[key]}" for key in _TELLING if key in options) or "no options"
         raise DriveError(f"{job.place}: it is no experiment that a fit uses ({told}); {_USABLE}")
     return [{"drive": drive, "series": f"{job.file.stem} {job.name}", **tags} for tags in found]
+
+
+def _offered(options: Mapping[str, Any], block: int | None) -> tuple[float, float] | None:
+    """Reads and writes a second that a thread offers; None of a job without a rate."""
+    limits, parts = str(options.get("rate_iops") or "").split(","), 1.0
+    if limits == [""]:
+        limits, parts = str(options.get("rate") or "").split(","), float(block or 1)
+    numbers = [(_bytes(limit) or 0) / parts for limit in limits]
+    if not any(numbers):
+        return None
+    if len(numbers) > 1:
+        return numbers[0], numbers[1]
+    share = {"randrw": (_float(options.get("rwmixread", 50)) or 0.0) / 100, "randread": 1.0}.get(
+        str(options.get("rw")), 0
+    )
+    # fio takes one limit for each direction.
+    return (
+        (numbers[0] * min(share / (1 - share), 1.0), numbers[0] * min((1 - share) / share, 1.0))
+        if 0 < share < 1
+        else (numbers[0] * share, numbers[0] * (1 - share))
+    )
 
 
 def _bytes(text: Any) -> int | None:
@@ -238,7 +262,9 @@ def _job(file: Path, job: Mapping[str, Any], options: Mapping[str, Any], *, is_t
     direct = str(options.get("direct", int(options.get("buffered") == "0")))
     if "rw" in options and direct not in ("", "1") and options.get("ioengine") not in _UNCACHED:
         raise DriveError(f"{place}: direct=0 measures the page cache of the host; run it with direct=1")
-    deep = _float(_mapping(job.get("iodepth_level")).get(">=64"))
+    # fio counts submissions by the greatest power of two that was under way.
+    power = 1 << max(int(_float(options.get("iodepth")) or 64), 1).bit_length() - 1
+    deep = _float(_mapping(job.get("iodepth_level")).get(str(power) if power < 64 else ">=64"))
     read, write = (_served(job.get(kind), f"{place}, {kind}s") for kind in ("read", "write"))
     if read is None and write is None and "mixed" in job:
         raise DriveError(f"{place}: it reports reads and writes as one; run it without unified_rw_reporting")
