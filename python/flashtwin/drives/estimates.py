@@ -32,7 +32,7 @@ BOUNDS: Mapping[str, KeyBounds] = {
     "busy_share": KeyBounds(0.7, 1.05, is_physical=False),
     "idle_read_spread": KeyBounds(0.01, 0.3, is_physical=False),
     "fast_page_share": KeyBounds(0.05, 0.95, is_physical=False),
-    "slow_page_more_us": KeyBounds(2.0, 200.0, "us", is_physical=False),
+    "slow_page_more_us": KeyBounds(2.0, 100.0, "us"),
     "pages_of_a_turn": KeyBounds(4.0, 3072.0, is_physical=False),
 }
 #: An interval that covers this share of its bounds tells nothing.
@@ -52,7 +52,7 @@ class Estimate:
     high: float | None = None
     #: The experiment; for a value that the data do not determine, where it comes from.
     source: str = ""
-    #: Whether the measurements determine it. Otherwise it is the datasheet's, or a usual one.
+    #: Whether the measurements determine it. Otherwise it is a usual one.
     is_measured: bool = True
 
     @property

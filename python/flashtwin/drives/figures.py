@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from flashtwin.drives import checks
 from flashtwin.drives.histogram import PERCENTILES, Histogram
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import EXPERIMENTS, Datasheet, Load, Measurements, OpenLoop, with_asked
+from flashtwin.drives.tables import EXPERIMENTS, Load, Measurements, OpenLoop, with_asked
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 
@@ -47,7 +47,6 @@ class LongTable:
     """All figures that were read, and the experiments that could not be."""
 
     figures: list[MeasuredFigure] = field(default_factory=list)
-    sheets: list[Datasheet] = field(default_factory=list)
     #: Why an experiment of a drive cannot be used.
     faults: list[tuple[Specimen, DriveError]] = field(default_factory=list)
     #: Files and lines that cannot be read, of nobody knows which drive.
@@ -110,10 +109,7 @@ class LongTable:
             note(f"left out: {error}")
         rows["open_loop"] = with_asked(rows["open_loop"])
         rows["depths"].sort(key=lambda row: row.depth)
-        rows["sizes"].sort(key=lambda row: row.size_bytes)
-        sheet = max(self.sheets, key=lambda one: _likeness(one.model, name), default=None)
-        measured = Measurements(name, datasheet=sheet if sheet and _likeness(sheet.model, name) >= 1.0 else None)
-        return replace(measured, **{key: tuple(of_kind) for key, of_kind in rows.items()})  # type: ignore[arg-type]
+        return Measurements(name, **{key: tuple(of_kind) for key, of_kind in rows.items()})  # type: ignore[arg-type]
 
     def _chosen(self, place: object, drive: str | None) -> tuple[str, set[Specimen]]:
         drives = self.drives
@@ -145,14 +141,6 @@ def _specimen(name: str) -> Specimen:
     """`solidigm-p5520-1920-a` is a specimen of a model."""
     letter = re.fullmatch(r"(.+)-([a-z])", name)
     return (letter[1], letter[2]) if letter else (name, "")
-
-
-def _likeness(model: str, drive: str) -> float:
-    """Share of the words of a drive's name that stand in the model's, its capacity apart: `SK Hynix PE8110`."""
-    words = [word for word in _specimen(drive)[0].lower().split("-") if not word.isdigit() and len(word) > 1]
-    has = model.lower().replace("-", " ").split()
-    hits = sum(any(word == one or (len(word) > 4 and word in one) for one in has) for word in words)
-    return hits / len(words) if words else 0.0
 
 
 def _row(figures: Sequence[MeasuredFigure]) -> Any:

@@ -36,7 +36,7 @@ _PAGE_BYTES = 4096
 #: Options by which a message names a job that is none.
 _TELLING = ("rw", "bs", "iodepth", "numjobs", "rate", "rate_iops", "rwmixread", "random_distribution", "size")
 _USABLE = (
-    "a fit uses random reads (4 KB at any depth, other sizes one at a time), random writes of 4 KB (one at a time, or "
+    "a fit uses random reads (4 KB at any depth), random writes of 4 KB (one at a time, or "
     "three times over the addresses), sequential writes, and open loops (rw=randrw with rate_iops and size)"
 )
 
@@ -206,10 +206,9 @@ def _experiments(job: FioJob, options: Mapping[str, Any]) -> list[dict[str, str]
             reads, rate = rates[0] / sum(rates), threads * sum(rates)
             found += [{"experiment": "rated", "rate": str(rate), "reads": str(reads), "depth": str(int(under_way)),
                        "threads": str(int(threads)), "fill": str(size)}]  # fmt: skip
-    elif kind == "randread" and law == ["random"] and block:
-        found += [{"experiment": "read-alone"}] if is_small and depth == 1 else []
-        found += [{"experiment": "read-depth", "depth": str(depth)}] if is_small else []
-        found += [{"experiment": "read-size", "size": str(block)}] if depth == 1 else []
+    elif kind == "randread" and law == ["random"] and is_small:
+        found += [{"experiment": "read-alone"}] if depth == 1 else []
+        found += [{"experiment": "read-depth", "depth": str(depth)}]
     elif kind == "randwrite" and is_small and depth == 1:
         found += [{"experiment": "write-alone"}]
     elif kind == "randwrite" and is_small and size and law[0] in ("random", "zipf"):

@@ -18,7 +18,7 @@ from flashtwin.drives import history, measuring, parallelism, twin
 from flashtwin.drives.drive import PROGRAM_PAGES, RESUME_US, FittedDrive, conventional, read_us, settings, usual_dies
 from flashtwin.drives.estimates import BOUNDS, Estimate, Estimates
 from flashtwin.drives.laws import Array, amplification
-from flashtwin.drives.model import BUSY, TURN, DriveModel, Solution, Telling, at_bound
+from flashtwin.drives.model import BUSY, TURN, DriveModel, Telling, at_bound
 from flashtwin.drives.tables import Measurements, OverwriteRun, SteadyWrites
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
@@ -51,6 +51,8 @@ _LIGHTEST = 5.0
 _NONE = 0.4
 #: Draws of the bootstrap, and deviations of a twin's figures from seed to seed, as logarithms.
 _DRAWS, _SEED_DEVIATION = 60, 0.02
+#: Keys that people know by another name.
+_NAMES = {"idle_read_us": "nand.read_us", "slow_page_more_us": "nand.read_us", "space_gib": "spare"}
 _RESUME = "engine.resume_us"
 _READ_KEYS = ("idle_read_us", "engine.suspend_us", "engine.suspend_slice_us", "busy_share")
 _TYPE_KEYS = ("idle_read_spread", "fast_page_share", "slow_page_more_us")
@@ -152,8 +154,8 @@ class FitCase:
             lightest = model.telling.below[0]
             raise DriveError(not_nand("nand.read_us", f"{lightest}: read p50", lightest.read_us["50p"]))
         for at, key in enumerate(self.free):
-            name = {"idle_read_us": "nand.read_us", "space_gib": "spare"}.get(key, key)
-            end = at_bound(key, solution.keys, self.used_gib)
+            name = _NAMES.get(key, key)
+            end = at_bound(key, solution.keys, model.telling.most_gib)
             if end is None or not BOUNDS[name].is_physical:
                 continue
             pull = np.nan_to_num(np.abs(solution.slopes[: misses.size, at] * misses))
@@ -219,7 +221,8 @@ class FitCase:
             if telling.saturated is not None:
                 source = "writes alone beside writes among reads"
                 case = replace(case, free=[*self.free, _RESUME], sources={**self.sources, _RESUME: source})
-        return replace(case, others=self.others.with_all(found)).solved(_REACH)
+        seen = replace(self.seen, steady=some.steady)
+        return replace(case, others=self.others.with_all(found), seen=seen).solved(_REACH)
 
     def _played(self, measured: Measurements, victim: str, seed: int) -> list[_PlayedRow]:
         drive = conventional(self.estimates().with_all([Estimate("ftl.gc.victim", victim)]))
@@ -255,23 +258,18 @@ class FitCase:
         for _ in range(_DRAWS):
             weights = self._drawn_rows(random)
             shifts = self.shifts + random.normal(size=errors.size) * errors
-            solution: Solution = self.model.solve(self.keys, free, shifts, reach=2 * _REACH, rows=weights)
-            for estimate in self.estimates(solution.keys):
+            keys = self.model.solve(self.keys, free, shifts, reach=2 * _REACH, rows=weights).keys
+            for estimate in self.estimates(keys):
                 if isinstance(estimate.value, int | float):
                     draws.setdefault(estimate.key, []).append(estimate.number)
         final = []
         for estimate in self.estimates():
             values = draws.get(estimate.key, [])
-            if (
-                estimate.is_measured
-                and not estimate.key.startswith("ftl.")
-                and estimate.low is None
-                and len(values) == _DRAWS
-                and min(values) < max(values)
-            ):
+            is_open = estimate.is_measured and estimate.low is None and not estimate.key.startswith("ftl.")
+            if is_open and len(values) == _DRAWS and min(values) < max(values):
                 low, high = np.quantile(values, (0.025, 0.975))
                 estimate = estimate.with_interval(float(low), float(high))  # noqa: PLW2901
-            end = at_bound(estimate.key, self.keys, self.used_gib) if estimate.key in self.free else None
+            end = at_bound(estimate.key, self.keys, self.model.telling.most_gib) if estimate.key in self.free else None
             if end is not None:
                 estimate = replace(estimate, source=f"{estimate.source}; at its bound of {end:.4g}")  # noqa: PLW2901
             final.append(estimate)
@@ -320,10 +318,10 @@ def every_other(measured: Measurements) -> Measurements:
 def not_nand(key: str, place: str, value: float) -> str:
     """Why a drive is none that the model can be."""
     low, high, unit, _ = BOUNDS[key]
+    ends = f"{low:g} to {high:g} {unit}".rstrip()
     return (
-        f"{place} is {value:,.4g}, which no {key} from {low:g} to {high:g} {unit}".rstrip()
-        + " gives: this is not a drive "
-        "that the model can be, for example a hard disk or Optane, or the row is in another unit"
+        f"{place} is {value:,.4g}, which no {key} from {ends} gives: this is not a drive that the model can be, for "
+        "example a hard disk or Optane, or the row is in another unit"
     )
 
 
@@ -365,7 +363,8 @@ def prepared(measured: Measurements) -> FitCase:
         free.append("overhead")
         sources["overhead"] = "write amplification of sequential writes" if sequential else sources["space_gib"]
     units = next((one for one in others if one.key == "parallel_units"), None)
-    telling = Telling(runs, sequential, below, None, knee.number, None, used, 1, is_counted=bool(runs))
+    most = max([used, *(row.fill_gib for row in measured.overwritten)])
+    telling = Telling(runs, sequential, below, None, knee.number, None, used, most, 1, is_counted=bool(runs))
     if known := [key for key in ("space_gib", "overhead") if key in free]:
         zeros = _zeros(telling)
         counters = np.where(np.arange(zeros.size) <= len(runs), 1.0, 0.0)
@@ -378,8 +377,7 @@ def prepared(measured: Measurements) -> FitCase:
     busy_us = telling.dies * 1e6 / knee.number / float(amplification(keys["space_gib"], used, keys["overhead"]))
     keys["nand.program_us"] = min(max(0.8 * busy_us * PROGRAM_PAGES, 200.0), 9000.0)
     free.append("nand.program_us")
-    if knee.is_measured:
-        sources["nand.program_us"] = f"{knee.source}, for these dies"
+    sources["nand.program_us"] = f"{knee.source}, for these dies"
     telling = front_end(measured, telling, keys, free, sources)
     if telling.saturated is None:
         telling = replace(telling, alone_per_s=knee.number)
@@ -455,14 +453,12 @@ def front_end(
 
 
 def _seen(measured: Measurements, telling: Telling) -> Measurements:
-    """The rows that the fit looks at: without those near the knee, and without what it cannot play."""
+    """The rows that the fit looks at: none near the knee, none that it cannot play, and of fills what it needs."""
     saturated = measured.saturated if telling.saturated is not None else ()
     rows = tuple(row for row in measured.open_loop if row in telling.below or row in saturated)
-    playable = list(itertools.chain.from_iterable(history.playable(measured.overwritten)))
-    return replace(
-        measured, open_loop=rows, overwritten=tuple(row for row in measured.overwritten if row in playable),
-        steady=tuple(row for row in measured.steady if row.pattern.is_known),
-    )  # fmt: skip
+    runs = [row for row in itertools.chain.from_iterable(history.playable(measured.overwritten))
+            if row.pattern.kind != "sequential" or telling.sequential is not None]  # fmt: skip
+    return replace(measured, open_loop=rows, overwritten=tuple(runs))
 
 
 def _with_page_types(case: FitCase, measured: Measurements) -> FitCase:

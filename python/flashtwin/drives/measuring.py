@@ -59,7 +59,7 @@ def usual(drive: System, per_s: float, fill: float = FILLS[-1]) -> Measurements:
     ]
     # Below saturation, the served rate is the offered one.
     rates = [
-        OpenLoop(used, offered, 0.0, offered if share < 1.0 else _UNKNOWN, {}, {})
+        OpenLoop(used, offered, 0.0, offered if share < 1.0 else _UNKNOWN, {}, {}, asked_per_s=offered)
         for share in RATES
         for offered in (round(share * per_s),)
     ]
@@ -137,7 +137,7 @@ def _measured(drive: System, asked: Measurements, used: float, per_s: float, not
             overwritten.append(replace(run, amplification=amplified * overhead(drive), writes_per_s=writes_per_s))
         else:
             steady.append(replace(run, writes_per_s=writes_per_s, write_us={}))
-    return Measurements(drive.name, tuple(rows), tuple(overwritten), tuple(steady), None, alone, depths)
+    return Measurements(drive.name, tuple(rows), tuple(overwritten), tuple(steady), alone, depths)
 
 
 def _write_us(drive: System, amplified: float) -> float:

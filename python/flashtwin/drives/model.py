@@ -38,7 +38,7 @@ _DAMPING = 0.5
 _FREE_REACH = {"engine.resume_us": 10.0, "nand.program_us": 3.0}
 _SHARES = np.array([PERCENTILES[name] for name in FITTED])
 #: A bound is met if the logarithm is as near as this.
-_AT_BOUND = 1e-3
+_AT_BOUND = 0.01
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ class Telling:
     #: Writes a second of the whole drive, among reads and alone.
     knee_per_s: float
     alone_per_s: float | None
+    #: Space in use under the open loop, and at most in any run.
     used_gib: float
+    most_gib: float
     dies: int
     #: How requests wait for slots: `fifo`, `round-robin`, or not.
     arbitration: str = ""
@@ -196,7 +198,7 @@ class DriveModel:
         weights = np.where(known, 1.0 if rows is None else rows, 0.0) / self.tolerances
         measured = np.where(known, self.measured - shifts, 0.0)
         middle = np.log([start[key] for key in free])
-        low, high = np.log([bounds(key, start, self.telling.used_gib) for key in free]).T
+        low, high = np.log([bounds(key, start, self.telling.most_gib) for key in free]).T
         if reach is not None:
             far = reach * np.array([_FREE_REACH.get(key, 1.0) for key in free])
             low, high = np.maximum(low, middle - far), np.minimum(high, middle + far)
@@ -231,7 +233,7 @@ class DriveModel:
 
 
 def bounds(key: str, keys: Keys, used_gib: float) -> tuple[float, float]:
-    """What a number of the model may be."""
+    """What a number of the model may be, where so much space is in use at most."""
     if key == "space_gib":
         low, high, *_ = BOUNDS["spare"]
         return used_gib * (1.0 + low), used_gib * (1.0 + high)

@@ -1,4 +1,4 @@
-"""Parallel units, service times and buses of a drive, from experiments that only this module looks at.
+"""Parallel units and service times of a drive, from experiments that only this module looks at.
 
 Times are microseconds. Each law names its source; a figure that the data do not determine counts as undetermined.
 """
@@ -13,7 +13,7 @@ from scipy.optimize import OptimizeResult, least_squares
 
 from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.histogram import Histogram
-from flashtwin.drives.tables import Depth, Measurements, SingleRequests, SizedReads
+from flashtwin.drives.tables import Depth, Measurements, SingleRequests
 
 #: Error of the law of parallel units itself, by which intervals are widened (simulations: up to 8 %).
 _MODEL_ERROR = 0.08
@@ -46,8 +46,6 @@ def _of_reads(measured: Measurements) -> Iterator[Estimate]:
     if measured.depths:
         times = None if alone is None else alone.times
         yield from parallel_units(measured.depths, times, measured.capacity_bytes, _unhurried_write_us(measured))
-    if measured.sizes:
-        yield from rates(measured.sizes)
 
 
 def _unhurried_write_us(measured: Measurements) -> float | None:
@@ -203,32 +201,6 @@ def allowed_units(units: float, capacity_bytes: float | None = None) -> int:
         candidates = [one for one in candidates if _UNIT_GIB[0] <= physical / one <= _UNIT_GIB[1]] or candidates
     nearest = min(candidates, key=lambda one: abs(math.log(one / units)))
     return nearest if abs(math.log(nearest / units)) <= _ROUNDED else max(round(units), 1)
-
-
-def rates(rows: Sequence[SizedReads]) -> Iterator[Estimate]:
-    """Rates of a channel's bus and of the link, from the mean time of reads by size.
-
-    Up to a flash page one chip answers, and each byte more takes its channel's bus: the slope from 4 to 16 KiB. Reads
-    of 256 KiB and more come from many chips, and share the link: the slope there.
-    """
-    by_size = {row.size_bytes: row.mean_us for row in rows}
-    for key, ends, told in (
-        ("bus_mb_s", (4 << 10, 16 << 10), "reads of 4 and 16 KiB, one at a time"),
-        ("link_mb_s", (256 << 10, 1024 << 10), "reads of 256 KiB and 1 MiB, one at a time"),
-    ):
-        if any(size not in by_size for size in ends):
-            yield _unknown(key, f"{told}, are needed")
-            continue
-        more = by_size[ends[1]] - by_size[ends[0]]
-        if more <= 0.02 * by_size[ends[0]]:
-            yield _unknown(key, f"{told}: the larger take no longer")
-            continue
-        # The means are good to a per cent or so.
-        doubt = 0.01 * (by_size[ends[0]] + by_size[ends[1]])
-        rate = (ends[1] - ends[0]) / more
-        low = (ends[1] - ends[0]) / (more + doubt)
-        high = (ends[1] - ends[0]) / (more - doubt) if more > doubt else None
-        yield Estimate(key, round(rate, 1), "MB/s", low, high, told, is_measured=high is not None)
 
 
 def _unknown(key: str, why: str) -> Estimate:

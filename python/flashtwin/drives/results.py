@@ -12,7 +12,7 @@ from flashtwin.drives.figures import FatalDriveError, LongTable, Parameter
 from flashtwin.drives.fio import FioJob, Served
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import Datasheet, Measurements
+from flashtwin.drives.tables import Measurements
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.results import names
@@ -157,8 +157,7 @@ def _described(measured: Measurements, file: Path) -> Measurements:
     size, model = told.get("tnvmcap"), " ".join(str(told.get("mn") or "").split())
     is_known = isinstance(size, int | float) and not isinstance(size, bool) and 0 < size < float(1 << 60)
     capacity = float(int(size)) if is_known else None  # type: ignore[arg-type]
-    sheet = Datasheet(model, None if capacity is None else capacity / 1e9, None) if model else None
-    return replace(measured, capacity_bytes=capacity, datasheet=measured.datasheet or sheet)
+    return replace(measured, capacity_bytes=capacity, model=model)
 
 
 # Experiments. Each is made of the jobs that `_run` puts together.
@@ -172,12 +171,6 @@ def _alone(jobs: Sequence[FioJob]) -> _Figures:
 def _depth(jobs: Sequence[FioJob]) -> _Figures:
     served, depth = jobs[0].served("read"), max(int(jobs[0].number("depth")), 1)
     return "depths", {"depth": depth}, {"per_s": served.per_s, **_percentiles("read_us", served)}
-
-
-def _sized(jobs: Sequence[FioJob]) -> _Figures:
-    # The slowest responses come from the host; the mean of a thousand reads would be moved by one of them.
-    mean_us = jobs[0].served("read", needs_bins=True).times.trimmed(0.99).mean_us
-    return "sizes", {"size_bytes": int(jobs[0].number("size"))}, {"mean_us": mean_us}
 
 
 def _percentiles(name: str, served: Served | None) -> dict[str, float]:
@@ -316,7 +309,7 @@ def _amplification(jobs: Sequence[FioJob]) -> float | None:
 
 
 EXPERIMENTS: Mapping[str, Callable[[Sequence[FioJob]], _Figures]] = {
-    "read-alone": _alone, "write-alone": _alone, "read-depth": _depth, "read-size": _sized, "open-loop": _open_loop,
+    "read-alone": _alone, "write-alone": _alone, "read-depth": _depth, "open-loop": _open_loop,
     "rated": _rated,
     **dict.fromkeys(("sequential", "uniform", "zipf", "zones"), _written),
 }  # fmt: skip

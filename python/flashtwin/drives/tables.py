@@ -144,23 +144,6 @@ class Depth:
 
 
 @dataclass(frozen=True)
-class SizedReads:
-    """Reads of one size, one at a time."""
-
-    size_bytes: int
-    mean_us: float
-
-
-@dataclass(frozen=True)
-class Datasheet:
-    """The maker's specification (`datasheets.csv`); None where the sheet has no value."""
-
-    model: str
-    capacity_gb: float | None
-    random_writes_per_s: float | None
-
-
-@dataclass(frozen=True)
 class Measurements:
     """Everything that was measured on one drive."""
 
@@ -168,12 +151,12 @@ class Measurements:
     open_loop: tuple[OpenLoop, ...] = ()
     overwritten: tuple[OverwriteRun, ...] = ()
     steady: tuple[SteadyWrites, ...] = ()
-    datasheet: Datasheet | None = None
     alone: tuple[SingleRequests, ...] = ()
     depths: tuple[Depth, ...] = ()
-    sizes: tuple[SizedReads, ...] = ()
     #: Bytes that the drive offers, as `nvme id-ctrl` says; None where it was not asked.
     capacity_bytes: float | None = None
+    #: The drive's own name; empty where it was not asked.
+    model: str = ""
 
     @property
     def saturated(self) -> tuple[OpenLoop, ...]:
@@ -212,19 +195,16 @@ class Measurements:
             if rates:
                 return Estimate(SATURATED_RATE, statistics.median(rates), "1/s", min(rates), max(rates),
                                 source.format(len(rates)))  # fmt: skip
-        if self.datasheet is None or not self.datasheet.random_writes_per_s:
-            raise DriveError(
-                f"{self.drive}: nothing tells how many writes a second saturate it; measure the open loop beyond what "
-                "the drive reaches, or uniform writes in a closed loop"
-            )
-        per_s = self.datasheet.random_writes_per_s
-        return Estimate(SATURATED_RATE, per_s, "1/s", source="the datasheet", is_measured=False)
+        raise DriveError(
+            f"{self.drive}: nothing tells how many writes a second saturate it; measure the open loop beyond what the "
+            "drive reaches, or uniform writes in a closed loop"
+        )
 
 
 #: The class of an experiment's rows, by its name in the long table, which is its field of `Measurements`.
 EXPERIMENTS: Mapping[str, Any] = {
     "open_loop": OpenLoop, "overwritten": OverwriteRun, "steady": SteadyWrites, "alone": SingleRequests,
-    "depths": Depth, "sizes": SizedReads,
+    "depths": Depth,
 }  # fmt: skip
 Row = TypeVar("Row", OpenLoop, OverwriteRun, SteadyWrites)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 from flashtwin.drives.figures import LongTable
 from flashtwin.drives.histogram import PERCENTILES
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import Datasheet, Measurements
+from flashtwin.drives.tables import Measurements
 from flashtwin.errors import DriveError
 from flashtwin.results import folder, names
 
@@ -55,13 +54,12 @@ _LAYOUTS = {
          "amplification": "wa_last_quarter", "writes_per_s": "writes_per_s_last_quarter"}, ()),
     "steady": _Layout(names.STEADY_WRITES, _same("series", "pattern", "details", "writes_per_s"), ("write_us",)),
 }  # fmt: skip
-_SHEET = {"model", "capacityGB"}
 _PARAMETERS = {
     "fill_gib", "offered_per_s", "pattern", "details", "series", "overwrites", "fixed_per_s", "read_share", "depth",
     "threads",
 }  # fmt: skip
 _MAY_BE_ZERO = {"fixed_per_s", "read_share"}
-COLUMNS = "; ".join(", ".join(sorted(needed)) for needed in [*(one.needed for one in _LAYOUTS.values()), _SHEET])
+COLUMNS = "; ".join(", ".join(sorted(needed)) for needed in (one.needed for one in _LAYOUTS.values()))
 
 
 def read(file: Path, table: LongTable) -> None:
@@ -75,14 +73,10 @@ def read(file: Path, table: LongTable) -> None:
             reader = csv.DictReader(lines)
             columns = set(reader.fieldnames or ())
             experiment = next((name for name, one in _LAYOUTS.items() if one.needed <= columns), None)
-            if experiment is None and not columns >= _SHEET:
+            if experiment is None:
                 return
             for row in reader:
-                line = _CsvRow(f"{file}:{reader.line_num}", row)
-                if experiment is None:
-                    table.sheets.append(line.sheet)
-                else:
-                    _add(table, experiment, line)
+                _add(table, experiment, _CsvRow(f"{file}:{reader.line_num}", row))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DriveError(f"{file}: cannot be read: {error}") from None
 
@@ -120,13 +114,6 @@ class _CsvRow:
         times = {column: self.number(column)
                  for column in (f"{time}_{name}" for time in layout.times for name in PERCENTILES)}  # fmt: skip
         return parameters, values | {column: time for column, time in times.items() if time is not None}
-
-    @property
-    def sheet(self) -> Datasheet:
-        """A model's datasheet, in which most makers leave something open."""
-        sizes = (self.text(column) for column in ("capacityGB", "RndWriteIOPS"))
-        is_number = re.compile(r"\d+(\.\d+)?").fullmatch
-        return Datasheet(self.text("model"), *(float(size) if is_number(size) else None for size in sizes))
 
     def text(self, column: str) -> str:
         return (self.row.get(column) or "").strip()
