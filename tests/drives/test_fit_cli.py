@@ -128,20 +128,14 @@ def test_more_results_are_predicted(fit: Fit, results: Path, tmp_path: Path) -> 
     more = tmp_path / "more"
     more.mkdir()
     made.open_loop(more, 1, 50e3, 100e3, fill_gib=894)
+    (more / "more.csv").write_text("drive,series,pattern,details,writes_per_s\nmine,one,zipf-shuffle,0.8,9000\n")
     status, out, err = fit("results", "--predict", "more", "--report", "errors.md")
     assert status == 0, err
+    assert ("closed loop", "writes", "predicted", "1", "0.0 %", "0.0 %") in cells(out)
     assert ("below the knee", "read p50", "predicted", "1", "10.0 %", "10.0 %") in cells(out)
     report = (tmp_path / "errors.md").read_text()
     (row,) = (line for line in report.splitlines() if line.startswith("| open loop, 50,000/s | read p50 |"))
     assert row.endswith("| +10.0 % | predicted |")
-
-
-def test_patterns_of_more_results_are_predicted(fit: Fit, results: Path, tmp_path: Path) -> None:
-    columns = "drive,series,pattern,details,writes_per_s"
-    (tmp_path / "more.csv").write_text(f"{columns}\nmine,one,zipf-shuffle,0.8,9000\n", encoding="utf-8")
-    status, out, err = fit("results", "--predict", "more.csv")
-    assert status == 0, err
-    assert ("closed loop", "writes", "predicted", "1", "0.0 %", "0.0 %") in cells(out)
 
 
 def test_json_is_one_document(fit: Fit, results: Path) -> None:
@@ -186,26 +180,26 @@ def test_a_fit_that_fails_leaves_no_file(
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 
-def test_what_the_fit_cannot_tell_is_said(fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    monkeypatch.chdir(tmp_path)
-    made.open_loop(tmp_path, 1, 50e3, 100e3, fill_gib=894)
-    status, _, err = fit(".")
-    assert status == 2
-    assert "no device file: mine: nothing tells how many writes a second saturate it" in err
+COLUMNS = "drive,fill_gib,offered_per_s,reads_per_s,writes_per_s,read_us_50p,read_us_99p,write_us_50p\n"
 
 
-def test_a_drive_that_the_model_cannot_be_has_no_file(
-    fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("mine,9,50,1,49,60,90,9\n", "mine: nothing tells how many writes a second saturate it"),
+        ("mine,9,50,1,49,8000,9000,9000\nmine,9,99,1,98,8000,9000,9000\n",
+         "open loop, 50/s: read p50 is 8,000, which no nand.read_us"),
+    ],
+)  # fmt: skip
+def test_a_drive_without_a_twin_has_no_file(
+    rows: str, message: str, fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
-    columns = "drive,fill_gib,offered_per_s,reads_per_s,writes_per_s,read_us_50p,read_us_99p,write_us_50p"
-    rows = [f"mine,100,{offered},{offered / 100},{offered},8000,72000,9000" for offered in (50, 100)]
-    (tmp_path / "a.csv").write_text("\n".join([columns, *rows]) + "\n")
+    (tmp_path / "a.csv").write_text(COLUMNS + rows)
     status, _, err = fit("a.csv")
     assert status == 2
-    assert "a.csv: no device file: open loop, 50/s: read p50 is 8,000, which no nand.read_us" in err
+    assert f"a.csv: no device file: {message}" in err
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 

@@ -73,7 +73,7 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     note("the laws of the drive")
     case = prepared(measured)
     case.expect_nand()
-    case = case.with_steps()
+    case = replace(case, model=DriveModel(case.model.telling, case.keys))
     note("write amplification")
     case = case.with_patterns(measured, seed)
     note("the saturated rate of the twin")
@@ -135,10 +135,6 @@ class FitCase:
         tries = (self.model.solve(start, of_reads, self.shifts) for start in _starts(self.keys, self.free))
         best = min(tries, key=lambda one: one.cost).keys
         return replace(self, keys=self.model.solve(best, self.free, self.shifts).keys)
-
-    def with_steps(self) -> FitCase:
-        """With tolerances that allow for the steps of percentiles."""
-        return replace(self, model=DriveModel(self.model.telling, self.keys))
 
     def expect_nand(self) -> None:
         """Nothing if the drive may have NAND.
@@ -344,7 +340,9 @@ def prepared(measured: Measurements) -> FitCase:
         )
     sources |= {key: f"read percentiles of open loop at {len(below)} rates" for key in _READ_KEYS}
     used = measured.used_gib
-    runs = _steady_runs(measured)
+    # Uniform runs whose amplification was counted in the steady state.
+    runs = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None
+            and row.overwrites >= STEADY_OVERWRITES]  # fmt: skip
     others = Estimates([knee, *parallelism.estimates(measured)])
     keys = {
         "space_gib": _USUAL_SPACE * used, "overhead": 1.0, "nand.program_us": 1000.0,
@@ -407,12 +405,6 @@ def _controller(measured: Measurements, sources: dict[str, str]) -> float:
     if writes.write_us["50p"] > BOUNDS["engine.controller_us"].high:
         raise DriveError(not_nand("engine.controller_us", f"{writes}: write p50", writes.write_us["50p"]))
     return max(writes.write_us["50p"], BOUNDS["engine.controller_us"].low)
-
-
-def _steady_runs(measured: Measurements) -> list[OverwriteRun]:
-    """Uniform runs whose amplification was counted in the steady state."""
-    rows = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
-    return [row for row in rows if row.overwrites >= STEADY_OVERWRITES]
 
 
 def front_end(
