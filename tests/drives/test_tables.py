@@ -111,6 +111,14 @@ def test_a_copied_file_counts_once(tmp_path: Path) -> None:
     assert (len(found.open_loop), len(found.overwritten)) == (1, 2)
 
 
+def test_patterns_that_cannot_be_played_are_left_out_by_row(tmp_path: Path) -> None:
+    rows = "x,9,zns-noshuffle,,one,4,1.0,5000\nx,9,zipf-noshuffle,0.8,two,4,1.5,5000\n"
+    notes: list[str] = []
+    found = results.read_results(written(tmp_path, "a.csv", WRITES + rows), note=notes.append).overwritten
+    assert "left out: zns at 9 GiB, one: nobody can draw its addresses again" in notes
+    assert [series[0].series for series in history.playable(found)] == ["two"]
+
+
 def test_requests_beside_the_offered_ones_are_inferred_from_light_rates(tmp_path: Path) -> None:
     """5,000 reads/s that no column counts: at 80,000/s offered the drive serves 94 % of 85,000/s, and is saturated."""
     rows = "".join(f"x,100,{rate},5050,{served - 5050},60,200,9\n"

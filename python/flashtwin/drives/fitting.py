@@ -19,7 +19,7 @@ from flashtwin.drives.drive import PROGRAM_PAGES, RESUME_US, FittedDrive, conven
 from flashtwin.drives.estimates import BOUNDS, Estimate, Estimates
 from flashtwin.drives.laws import Array, amplification
 from flashtwin.drives.model import BUSY, TURN, DriveModel, Telling, at_bound
-from flashtwin.drives.tables import Measurements, OverwriteRun, SteadyWrites
+from flashtwin.drives.tables import STEADY_OVERWRITES, Measurements, OverwriteRun, SteadyWrites
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 
@@ -34,8 +34,6 @@ _ELSEWHERE = math.log(2.5)
 _NEAR = 0.004
 #: Victim rules among which a fit chooses, and skewed runs that decide.
 VICTIMS, _DECIDING = ("greedy", "cost-benefit", "d-choices", "fifo"), 6
-#: Overwrites after which uniform writes are in their steady state.
-STEADY_OVERWRITES = 3.0
 #: Physical space by the space that the host has, where nothing tells: flash of 1,024 GiB and its spare for the 960 GB
 #: that drives of one write a day offer.
 _USUAL_SPACE = 1.2
