@@ -291,6 +291,9 @@ def test_percentiles_alone_are_those_of_the_result(tmp_path: Path) -> None:
     side = percentiles(p50=80, p90=90, p99=200) | {"slat_ns": {"mean": 2000}}
     found, _ = read(made.result(tmp_path / "a.json", untagged(iodepth=8, read=side)))
     assert found.depths[0].read_us == {"50p": 82.0, "90p": 92.0, "99p": 202.0}, "from submission on"
+    found, notes = read(made.result(tmp_path / "a.json", untagged(read=side)))
+    assert (len(found.depths), len(found.alone)) == (1, 0)
+    assert "job 'mine': plain `json` has percentiles only, and this needs the bins" in notes[0]
 
 
 def test_fios_own_name_of_the_device_is_the_drive(tmp_path: Path) -> None:
@@ -311,7 +314,6 @@ def text_file(text: str) -> Callable[[Path], object]:
         (one(untagged(rw="randrw", rwmixread=70, read=made.side(1e4, READ), write=made.side(1e4, READ))),
          "no experiment that a fit uses \\(rw=randrw, bs=4k, iodepth=1, rwmixread=70.*a fit uses random reads"),
         (one(untagged(bs="128k")), "no experiment that a fit uses \\(rw=randread, bs=128k"),
-        (one(untagged(read=percentiles(p50=80))), "plain `json` has percentiles only"),
         (one(untagged(rw="randwrite", iodepth=32, size="8G", write=made.side(1e4, READ))),
          "its addresses were written 0.48 times over, and 3 are needed"),
         (text_file("3;fio-3.33;t;0;0;1024\n"), "terse or normal output.*--output-format=json\\+"),

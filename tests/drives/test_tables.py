@@ -70,7 +70,7 @@ def test_specimens_of_a_model_are_one_drive(tmp_path: Path) -> None:
     written(tmp_path, "b.csv", f"{WRITES}x-1,100,uniform,,one,4,2.5,5000\ny,100,uniform,,one,4,2.5,5000\n")
     for name in ("x-1", "x-1-a"):
         found = results.read_results(tmp_path, name)
-        assert (found.drive, len(found.open_loop), len(found.overwritten)) == ("x-1", 1, 1)
+        assert (found.drive, found.specimen, len(found.open_loop), len(found.overwritten)) == ("x-1", "x-1-a", 1, 1)
     assert results.drives(tmp_path) == ["x-1"]
 
 

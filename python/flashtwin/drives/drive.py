@@ -102,8 +102,8 @@ class FittedRows(NamedTuple):
     runs: frozenset[str]
 
     def among(self, measured: Measurements) -> Measurements:
-        """Those of measurements, if these are of the same drive."""
-        if measured.drive != self.drive:
+        """Those of measurements, if these are of the same drive, which another unit of its model is not."""
+        if measured.specimen != self.drive:
             return Measurements(measured.drive)
         return replace(
             measured, open_loop=tuple(row for row in measured.open_loop if row.offered_per_s in self.offered_per_s),
@@ -115,7 +115,7 @@ class FittedRows(NamedTuple):
 def _source(seen: Measurements) -> str:
     rates = ", ".join(f"{row.offered_per_s:.0f}" for row in seen.open_loop)
     runs = "; ".join(dict.fromkeys(str(row) for row in (*seen.overwritten, *seen.steady)))
-    return f"Fitted on {seen.drive}, {seen.used_gib:g} GiB in use: open loop at {rates}/s. Runs: {runs or 'none'}."
+    return f"Fitted on {seen.specimen}, {seen.used_gib:g} GiB in use: open loop at {rates}/s. Runs: {runs or 'none'}."
 
 
 def fitted_rows(system: System) -> FittedRows | None:

@@ -109,7 +109,8 @@ class LongTable:
             note(f"left out: {error}")
         rows["open_loop"] = with_asked(rows["open_loop"])
         rows["depths"].sort(key=lambda row: row.depth)
-        return Measurements(name, **{key: tuple(of_kind) for key, of_kind in rows.items()})  # type: ignore[arg-type]
+        units = max(unit for _, unit in own)
+        return Measurements(name, unit=units, **{key: tuple(of_kind) for key, of_kind in rows.items()})  # type: ignore[arg-type]
 
     def _chosen(self, place: object, drive: str | None) -> tuple[str, set[Specimen]]:
         drives = self.drives

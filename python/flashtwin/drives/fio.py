@@ -382,17 +382,17 @@ def rate_log(job: FioJob, served: Served) -> tuple[np.ndarray, np.ndarray] | Non
 def _log(file: Path) -> np.ndarray:
     """Milliseconds and values, line by line."""
     try:
-        lines = file.read_text(encoding="ascii").split("\n")
+        text = file.read_text(encoding="ascii")
+        rows = [tuple(map(float, line.split(",")[:2])) for line in text.splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise DriveError(f"{file}: cannot be read: {error}") from None
-    if lines == [""]:
+    except ValueError as error:
+        raise DriveError(f"{file}: it is no log of fio: {error}. {_CURE}") from None
+    if not text:
         raise DriveError(f"{file}: the log is empty; did the disk fill up? {_CURE}")
-    if lines.pop():
-        raise DriveError(f"{file}:{len(lines) + 1}: the log is cut in the middle of a line. {_CURE}")
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        time, value = (_float(word.strip()) for word in [*line.split(","), ""][:2])
-        if time is None or value is None or value < 0:
-            raise DriveError(f"{file}:{number}: '{line[:60]}' is no line of a log of fio. {_CURE}")
-        rows.append((time, value))
-    return np.array(rows)
+    if not text.endswith("\n"):
+        raise DriveError(f"{file}:{len(rows)}: the log is cut in the middle of a line. {_CURE}")
+    values = np.array([row for row in rows if len(row) == 2])
+    if len(values) < len(rows) or not np.isfinite(values).all() or (values < 0).any():
+        raise DriveError(f"{file}: a time and a value of 0 or more are expected in each line. {_CURE}")
+    return values

@@ -159,6 +159,8 @@ class Measurements:
     capacity_bytes: float | None = None
     #: The drive's own name; empty where it was not asked.
     model: str = ""
+    #: The letter of the unit, where rows name one: another unit is another drive, whatever its model is called.
+    unit: str = ""
 
     @property
     def saturated(self) -> tuple[OpenLoop, ...]:
@@ -170,6 +172,11 @@ class Measurements:
         """Space in use under the open loop, or else at most; 0 where no row says it."""
         rows = self.open_loop or self.overwritten
         return max((row.fill_gib for row in rows), default=0.0)
+
+    @property
+    def specimen(self) -> str:
+        """The name of the very drive."""
+        return f"{self.drive}-{self.unit}" if self.unit and not self.drive.endswith(f"-{self.unit}") else self.drive
 
     def alone_of(self, kind: str) -> SingleRequests | None:
         """The requests of one kind that ran alone."""
