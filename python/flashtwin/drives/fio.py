@@ -231,16 +231,12 @@ def _offered(options: Mapping[str, Any], block: int | None) -> tuple[float, floa
     if not any(numbers):
         return None
     if len(numbers) > 1:
-        return numbers[0], numbers[1]
-    share = {"randrw": (_float(options.get("rwmixread", 50)) or 0.0) / 100, "randread": 1.0}.get(
-        str(options.get("rw")), 0
-    )
-    # fio takes one limit for each direction.
-    return (
-        (numbers[0] * min(share / (1 - share), 1.0), numbers[0] * min((1 - share) / share, 1.0))
-        if 0 < share < 1
-        else (numbers[0] * share, numbers[0] * (1 - share))
-    )
+        return (numbers[0], numbers[1]) if any(numbers[:2]) else None
+    reads = (_float(options.get("rwmixread", 50)) or 0.0) / 100
+    reads = {"randrw": min(max(reads, 0.0), 1.0), "randread": 1.0}.get(str(options.get("rw")), 0.0)
+    # fio limits each direction by itself, and keeps the mix.
+    per_s = numbers[0] / max(reads, 1.0 - reads)
+    return per_s * reads, per_s * (1.0 - reads)
 
 
 def _bytes(text: Any) -> int | None:

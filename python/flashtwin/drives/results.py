@@ -12,7 +12,7 @@ from flashtwin.drives.figures import FatalDriveError, LongTable, Parameter
 from flashtwin.drives.fio import FioJob, Served
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import STEADY_OVERWRITES, Measurements, OverwriteRun, SteadyWrites
+from flashtwin.drives.tables import MOST_THREADS, STEADY_OVERWRITES, Measurements, OverwriteRun, SteadyWrites
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.results import names
@@ -207,6 +207,8 @@ def _rated(jobs: Sequence[FioJob]) -> _Figures:
     if main.read is None or main.write is None:
         raise DriveError(f"{main.place}: an open loop needs reads and writes; use rw=randrw with rwmixread")
     of = bulk or main
+    if of.number("threads") > MOST_THREADS:
+        raise DriveError(f"{of.place}: numjobs is more than {MOST_THREADS}, which no twin plays")
     load = {"fixed_per_s": main.number("rate") if bulk else 0.0, "read_share": of.number("reads"),
             "depth": of.number("depth"), "threads": of.number("threads")}  # fmt: skip
     return _rates(main, bulk, sum(job.number("rate") for job in jobs), load)

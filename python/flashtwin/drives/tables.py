@@ -18,6 +18,8 @@ FITTED = ("50p", "90p", "99p", "99p9")
 SATURATED_RATE = "saturated_writes_per_s"
 #: Rows up to this share of the saturated rate; nearer to it one per cent of the rate is a factor of the time.
 BELOW_THE_KNEE = 0.97
+#: Threads of an open loop that a twin can tell apart.
+MOST_THREADS = 250
 #: Overwrites after which random writes are in their steady state.
 STEADY_OVERWRITES = 3.0
 #: A drive keeps up if it serves this share of the requests.

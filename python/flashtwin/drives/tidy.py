@@ -13,7 +13,7 @@ from typing import Any
 from flashtwin.drives.figures import LongTable
 from flashtwin.drives.histogram import PERCENTILES
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import Measurements
+from flashtwin.drives.tables import MOST_THREADS, Measurements
 from flashtwin.errors import DriveError
 from flashtwin.results import folder, names
 
@@ -129,8 +129,9 @@ class _CsvRow:
             raise DriveError(f"{self.origin}: {column} is '{text}': a number is expected") from None
         if not math.isfinite(value) or value < 0:
             raise DriveError(f"{self.origin}: {column} is {text}: a number of 0 or more is expected")
-        if (column == "read_share" and value > 1) or (column == "threads" and value > 250):
-            raise DriveError(f"{self.origin}: {column} is {text}: {'1' if value < 250 else '250'} at most is expected")
+        most = {"read_share": 1, "threads": MOST_THREADS}.get(column, math.inf)
+        if value > most:
+            raise DriveError(f"{self.origin}: {column} is {text}: {most} at most is expected")
         return value
 
     def value(self, key: str, column: str) -> float | str | None:
