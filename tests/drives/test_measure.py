@@ -58,7 +58,7 @@ def test_patterns_alone_need_the_fill(tmp_path: Path, capsys: pytest.CaptureFixt
     text = "drive,series,pattern,details,writes_per_s\nx,one,zipf-shuffle,0.8,9000\n"
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
     assert run(["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path)]) == 2
-    assert "patterns alone do not say how much of the drive was in use; give --fill" in capsys.readouterr().err
+    assert "and neither does the file of the twin; give --fill" in capsys.readouterr().err
     assert run(["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path), "--fill", "80%"]) == 0
 
 
