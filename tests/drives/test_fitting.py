@@ -254,10 +254,6 @@ def test_intervals_contain_the_value_and_none_is_as_wide_as_its_bounds() -> None
     assert keys["engine.write_buffer_pages"].value == BUFFER_PAGES
 
 
-#: A thousandth of a drive: only shares count.
-DIE = {"nand.channels": 1, "nand.chips_per_channel": 1, "nand.dies_per_chip": 1, "nand.planes_per_die": 1}
-
-
 @pytest.mark.parametrize("by", ["amplification", "rate"])
 def test_the_victim_rule_of_a_made_drive_is_found_again(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By rates, all of which are a quarter too low: their ratios tell."""
@@ -278,11 +274,11 @@ def test_the_victim_rule_of_a_made_drive_is_found_again(by: str, monkeypatch: py
         else:
             steady.append(replace(row, writes_per_s=per_s))
     measured = Measurements("made", (), tuple(overwritten), tuple(steady))
-    found = {one.key: one for one in solved.with_patterns(measured, 1).others}["ftl.gc.victim"]
+    others = solved.with_patterns(measured, 1).others
+    found = others["ftl.gc.victim"]
     assert (found.value, found.is_measured) == ("fifo", True)
     assert "fifo 0%" in found.source or "fifo 1%" in found.source
-    alone = {one.key: one for one in solved.with_patterns(measured, 1).others}["writes_alone_per_s"]
-    assert alone.number == pytest.approx(0.75 * SATURATED_PER_S, rel=0.15)
+    assert others.number("writes_alone_per_s") == pytest.approx(0.75 * SATURATED_PER_S, rel=0.15)
 
 
 def test_half_the_rate_is_twice_the_time_of_the_dies() -> None:
