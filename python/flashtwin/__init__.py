@@ -12,9 +12,8 @@
 and gives intervals, `study` writes the whole report, `explain` finds a trace's bottleneck; `synthesize` makes a trace
 from a recipe, `imitate` a recipe from a trace, `record` a trace from a live workload; `fit_drive` makes the twin of a
 drive you own, `measure` its errors; `serve` is a drive that keeps real bytes; `characterize_many` compares traces,
-`reproduce` re-runs published experiments. Errors are `FlashtwinError`s whose message gives the fault, its place and the cure.
-
-Importing the package loads nothing; each name loads what it needs when it is first asked for.
+`reproduce` re-runs published experiments. Errors are `FlashtwinError`s whose message gives the fault, its place and
+the cure.
 """
 
 from __future__ import annotations
