@@ -57,7 +57,11 @@ class DriveFit:
 
 @dataclass(frozen=True)
 class MeasuredTwin:
-    """The experiments of a drive on a twin. Made by `measure`."""
+    """The experiments of a drive on a twin. Made by `measure`.
+
+    >>> import flashtwin as ft
+    >>> ft.measure("my-drive.toml").rows.open_loop  # doctest: +SKIP
+    """
 
     rows: Measurements
     #: Rows of a real drive beside them, where some were given.
