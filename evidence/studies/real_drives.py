@@ -57,9 +57,9 @@ def _kept(lab: Lab, measurements: Path, name: str) -> Mapping[str, Any]:
 def _fitted(lab: Lab, measured: Measurements) -> Mapping[str, Any]:
     half = fitting.every_other(measured)
     drive = fitting.fit_drive(half, lab.say)
-    rows = comparing.compared(measured, fitting.predicted(drive, measured, lab.say), half)
+    rows = comparing.compared(measured, fitting.predicted(drive, measured, lab.say), drive.seen)
     return {
-        "fitted_on": drive.fitted_on, "toml": f"{SOURCE}\n{_with_errors(drive, rows)}",
+        "toml": f"{SOURCE}\n{_with_errors(drive, rows)}",
         "estimates": [asdict(one) for one in drive.estimates],
         "rows": [{**asdict(row), "error_percent": row.error_percent} for row in rows],
         "errors": [asdict(one) for one in comparing.errors(rows)],

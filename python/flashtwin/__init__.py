@@ -11,10 +11,9 @@
 `replay` runs it on one system, `compare` on several, `sweep` over a grid of settings; `replicate` repeats a comparison
 and gives intervals, `study` writes the whole report, `explain` finds a trace's bottleneck; `synthesize` makes a trace
 from a recipe, `imitate` a recipe from a trace, `record` a trace from a live workload; `fit_drive` makes the twin of a
-drive you own; `serve` is a drive that keeps real bytes; `characterize_many` compares traces, `reproduce` re-runs
-published experiments. Errors are `FlashtwinError`s whose message gives the fault, its place and the cure.
-
-Importing the package loads nothing; each name loads what it needs when it is first asked for.
+drive you own, `measure` its errors; `serve` is a drive that keeps real bytes; `characterize_many` compares traces,
+`reproduce` re-runs published experiments. Errors are `FlashtwinError`s whose message gives the fault, its place and
+the cure.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from flashtwin._core import __version__
     from flashtwin.causes.explaining import Explanation, Explanations, explain
     from flashtwin.characterization.measuring import Characterization, characterize, options_schema
-    from flashtwin.drives.fit import DriveFit, fit_drive
+    from flashtwin.drives.fit import DriveFit, MeasuredTwin, fit_drive, measure
     from flashtwin.errors import (
         ArgumentError,
         ConfigError,
@@ -61,7 +60,7 @@ _ROOMS = {
     "flashtwin._core": ("__version__",),
     "flashtwin.causes.explaining": ("Explanation", "Explanations", "explain"),
     "flashtwin.characterization.measuring": ("Characterization", "characterize", "options_schema"),
-    "flashtwin.drives.fit": ("DriveFit", "fit_drive"),
+    "flashtwin.drives.fit": ("DriveFit", "MeasuredTwin", "fit_drive", "measure"),
     "flashtwin.errors": (
         "ArgumentError", "ConfigError", "FlashtwinError", "IgnoredKeyWarning", "InternalError", "LiveError",
         "OutputError", "ReportError", "SimError", "TraceError",
@@ -104,6 +103,7 @@ __all__ = [
     "Imitation",
     "InternalError",
     "LiveError",
+    "MeasuredTwin",
     "OutputError",
     "Replication",
     "ReportError",
@@ -133,6 +133,7 @@ __all__ = [
     "fit_drive",
     "imitate",
     "import_log",
+    "measure",
     "merge",
     "open",
     "options_schema",

@@ -1,5 +1,6 @@
 """Measured beside predicted, and measurements that are written and read back."""
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,13 +8,14 @@ import pytest
 
 from flashtwin.drives import comparing, results, tidy
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import Measurements, OpenLoop, OverwriteRun, SteadyWrites
+from flashtwin.drives.tables import Load, Measurements, OpenLoop, OverwriteRun, SteadyWrites
 
 ZIPF = Pattern("zipf", is_shuffled=True, exponent=0.8)
 
 
 def open_loop(offered: float, served: float, read_us: float, write_us: float) -> OpenLoop:
-    return OpenLoop(900.0, offered, served / 2, served / 2, {"50p": read_us, "99p": 2 * read_us}, {"50p": write_us})
+    times = {"50p": read_us, "99p": 2 * read_us}
+    return OpenLoop(900.0, offered, served / 2, served / 2, times, {"50p": write_us}, {}, Load(), offered)
 
 
 MEASURED = Measurements(
@@ -53,4 +55,6 @@ def test_each_row_stands_beside_its_own() -> None:
 
 def test_measurements_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     tidy.write(MEASURED, tmp_path)
+    rows = csv.DictReader((tmp_path / "latency.csv").read_text(encoding="utf-8").splitlines())
+    assert [row["is_saturated"] for row in rows] == ["false", "false", "true"]
     assert results.read_results(tmp_path) == MEASURED

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flashtwin.drives import fio, spare
+from flashtwin.drives import fio
 from flashtwin.drives.figures import FatalDriveError
 from flashtwin.drives.laws import amplification
 from flashtwin.drives.results import read_results
-from flashtwin.drives.tables import Measurements
+from flashtwin.drives.tables import Load, Measurements
 from flashtwin.errors import DriveError
 
 from . import made_fio as made
@@ -74,16 +74,15 @@ def test_rows_of_one_file(tmp_path: Path) -> None:
     assert read(REAL / "001-read-alone.json")[0].alone
 
 
-def test_space_and_overhead_of_a_made_drive_are_found(tmp_path: Path) -> None:
+def test_amplification_is_that_of_the_last_quarter(tmp_path: Path) -> None:
     for number, fill in enumerate((450, 630, 765, 900)):
         made.overwriting(tmp_path, number, fill, float(amplification(1000, fill, 1.05)))
     found, notes = read(tmp_path)
     assert [row.overwrites for row in found.overwritten] == pytest.approx([4.0] * 4, rel=1e-3)
     assert found.overwritten[0].writes_per_s == pytest.approx(80e3)
-    space, overhead = spare.spare(found)
-    assert space.number == pytest.approx(1000, rel=1e-3)
-    assert overhead.number == pytest.approx(1.05, rel=1e-3)
-    assert space.low <= space.number <= space.high
+    assert [row.amplification for row in found.overwritten] == pytest.approx(
+        [float(amplification(1000, row.fill_gib, 1.05)) for row in found.overwritten], rel=1e-3
+    )
     assert not notes
 
 
@@ -228,10 +227,9 @@ def test_what_cannot_be_used_says_job_and_cure(make: Callable[[Path], object], m
 @pytest.mark.parametrize(
     ("job", "figures"),
     [
-        (untagged(), {"alone": 1, "depths": 1, "sizes": 1}),
+        (untagged(), {"alone": 1, "depths": 1}),
         (untagged(iodepth=16, numjobs=2), {"depths": 32}),
         (untagged(iodepth=16, numjobs=2, ioengine="psync"), {"depths": 2}),
-        (untagged(bs="128KiB"), {"sizes": 131072}),
         (untagged(rw="randwrite", write=made.side(1e4, READ)), {"alone": 1}),
         (untagged(rw="write", bs="1M", write=made.side(1e4, READ)), {"overwritten": 1}),
         (untagged(rw="randwrite", iodepth=32, write=made.side(1e4, READ)), {"overwritten": 1}),
@@ -240,18 +238,62 @@ def test_what_cannot_be_used_says_job_and_cure(make: Callable[[Path], object], m
 )
 def test_any_job_is_known_by_its_options(job: dict[str, Any], figures: dict[str, int], tmp_path: Path) -> None:
     found, _ = read(made.result(tmp_path / "whatever.json", job))
-    for name in ("alone", "depths", "sizes", "overwritten"):
+    for name in ("alone", "depths", "overwritten"):
         assert len(getattr(found, name)) == (name in figures)
     if "depths" in figures:
         assert found.depths[0].depth == figures["depths"]
-    if figures.get("sizes", 1) > 1:
-        assert found.sizes[0].size_bytes == figures["sizes"]
+
+
+@pytest.mark.parametrize(
+    ("options", "load", "offered"),
+    [
+        ({"rate_iops": "700,300", "numjobs": 4, "iodepth": 32}, Load(0.0, 0.7, 32, 4), 4000),
+        ({"rate_iops": "1000", "rwmixread": 75}, Load(0.0, 0.75, 1, 1), 1333),
+        ({"rate": "4m,12m"}, Load(0.0, 0.25, 1, 1), 4096),
+    ],
+)
+def test_an_open_loop_of_any_job_keeps_its_load(
+    options: dict[str, Any], load: Load, offered: float, tmp_path: Path
+) -> None:
+    sides = {
+        "read": made.side(offered * load.read_share, READ),
+        "write": made.side(offered * (1 - load.read_share), READ),
+    }
+    made.result(tmp_path / "a.json", untagged(rw="randrw", size="8G", **options, **sides))
+    (row,) = read(tmp_path)[0].open_loop
+    assert (row.fill_gib, row.load.fixed_per_s, row.load.depth, row.load.threads) == (
+        8.0,
+        0.0,
+        load.depth,
+        load.threads,
+    )
+    assert row.load.read_share == pytest.approx(load.read_share)
+    assert row.offered_per_s == pytest.approx(offered, rel=1e-3)
+    assert row.read_us["50p"] == 60.0
+
+
+def test_a_thread_at_a_fixed_rate_beside_another_job_is_the_one_that_counts(tmp_path: Path) -> None:
+    sides = {"read": made.side(1000, READ), "write": made.side(1000, {9.0: 10})}
+    fixed = untagged(rw="randrw", rate_iops="1000,1000", size="8G", iodepth=64, **sides)
+    bulk = untagged(rw="randrw", rate_iops="50,4950", size="8G", iodepth=64, numjobs=6, read=made.side(300, {70.0: 10}),
+                    write=made.side(29_700, {11.0: 10}))  # fmt: skip
+    made.result(tmp_path / "a.json", {**fixed, "jobname": "probe"}, {**bulk, "jobname": "others"})
+    (row,) = read(tmp_path)[0].open_loop
+    assert row.load == Load(2000.0, 0.01, 64, 6)
+    assert (row.offered_per_s, row.served_per_s) == pytest.approx((32_000, 32_000))
+    assert (row.read_us["50p"], row.write_us["50p"], row.bulk_write_us["50p"]) == (60.0, 9.0, 11.0)
+    made.result(tmp_path / "a.json", *({**bulk, "jobname": name} for name in "xyz"))
+    with pytest.raises(DriveError, match="3 jobs with rates at the same time; an open loop is one job, or"):
+        read(tmp_path)
 
 
 def test_percentiles_alone_are_those_of_the_result(tmp_path: Path) -> None:
     side = percentiles(p50=80, p90=90, p99=200) | {"slat_ns": {"mean": 2000}}
     found, _ = read(made.result(tmp_path / "a.json", untagged(iodepth=8, read=side)))
     assert found.depths[0].read_us == {"50p": 82.0, "90p": 92.0, "99p": 202.0}, "from submission on"
+    found, notes = read(made.result(tmp_path / "a.json", untagged(read=side)))
+    assert (len(found.depths), len(found.alone)) == (1, 0)
+    assert "job 'mine': plain `json` has percentiles only, and this needs the bins" in notes[0]
 
 
 def test_fios_own_name_of_the_device_is_the_drive(tmp_path: Path) -> None:
@@ -271,7 +313,7 @@ def text_file(text: str) -> Callable[[Path], object]:
         (one(untagged(read=made.side(1e4, {}) | {"lat_ns": {"mean": 0.0, "N": 0}})), "run it without gtod_reduce"),
         (one(untagged(rw="randrw", rwmixread=70, read=made.side(1e4, READ), write=made.side(1e4, READ))),
          "no experiment that a fit uses \\(rw=randrw, bs=4k, iodepth=1, rwmixread=70.*a fit uses random reads"),
-        (one(untagged(bs="128k", read=percentiles(p50=80))), "plain `json` has percentiles only"),
+        (one(untagged(bs="128k")), "no experiment that a fit uses \\(rw=randread, bs=128k"),
         (one(untagged(rw="randwrite", iodepth=32, size="8G", write=made.side(1e4, READ))),
          "its addresses were written 0.48 times over, and 3 are needed"),
         (text_file("3;fio-3.33;t;0;0;1024\n"), "terse or normal output.*--output-format=json\\+"),
@@ -329,7 +371,7 @@ def test_other_files_in_the_folder_do_not_matter(tmp_path: Path) -> None:
     made.result(tmp_path / "untagged.json", made.job("mine", "") | {"desc": "a job of somebody's"})
     (tmp_path / "drive.json").write_text('{"mn": "ACME  X1 ", "tnvmcap": 960197124096}')
     found, notes = read(tmp_path)
-    assert (found.datasheet.model, found.datasheet.capacity_gb) == ("ACME X1", pytest.approx(960.2, rel=1e-3))
+    assert (found.model, found.capacity_bytes) == ("ACME X1", pytest.approx(960.2e9, rel=1e-3))
     made.result(tmp_path / "b.json", alone("experiment=read-backwards drive=mine"))
     _, notes = read(tmp_path)
     assert any("there is no experiment 'read-backwards'" in note for note in notes)

@@ -18,7 +18,7 @@ def amplified(pattern: Pattern, pages: int, space_gib: float, monkeypatch: pytes
     runs = ((Pattern("sequential"), 1.0), (pattern, 3.0))
     rows = [OverwriteRun(0.84 * space_gib, one, "one", times, None, 0.0) for one, times in runs]
     drive = ft.system("conventional", settings={"ftl.gc.victim": "greedy"})
-    return history.played(rows, space_gib, drive)[-1].last_quarter
+    return history.played(rows, space_gib, drive)[-1]
 
 
 @pytest.mark.parametrize("exponent", [0.8, 1.0])

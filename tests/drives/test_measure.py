@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flashtwin.cli import run
-from flashtwin.drives import measuring, results, twin
+from flashtwin.drives import history, measuring, results, twin
 
 #: Dies of tlc-unit-2021, and how many are enough here.
 FEW = (
@@ -23,7 +23,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twin, "REQUESTS", 20_000)
     monkeypatch.setattr(measuring, "RATES", (0.2, 0.8))
     monkeypatch.setattr(measuring, "UNIFORM_OVERWRITES", 1.0)
-    monkeypatch.setattr(measuring, "OVERWRITES", 1.0)
+    monkeypatch.setattr(history, "OVERWRITES", 1.0)
 
 
 def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,7 +58,7 @@ def test_patterns_alone_need_the_fill(tmp_path: Path, capsys: pytest.CaptureFixt
     text = "drive,series,pattern,details,writes_per_s\nx,one,zipf-shuffle,0.8,9000\n"
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
     assert run(["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path)]) == 2
-    assert "patterns alone do not say how much of the drive was in use; give --fill" in capsys.readouterr().err
+    assert "and neither does the file of the twin; give --fill" in capsys.readouterr().err
     assert run(["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path), "--fill", "80%"]) == 0
 
 

@@ -1,4 +1,4 @@
-"""Parallel units, page types, buses and slots beside simulations that know no formula."""
+"""Parallel units and page types beside simulations that know no formula."""
 
 import heapq
 
@@ -7,7 +7,7 @@ import pytest
 
 from flashtwin.drives import parallelism
 from flashtwin.drives.histogram import Histogram
-from flashtwin.drives.tables import Depth, SingleRequests, SizedReads
+from flashtwin.drives.tables import Depth, SingleRequests
 
 
 def histogram(times_us: np.ndarray) -> Histogram:
@@ -64,9 +64,10 @@ def test_units_of_a_simulated_drive_are_found(drive: tuple[float, ...]) -> None:
 
 def test_units_behind_a_slow_front_end_are_not_told() -> None:
     rows, alone = measured(128, 60.0, 12.0, 0.1, front=1.0)
-    found = {one.key: one for one in parallelism.parallel_units(rows, alone)}
-    assert found["front_end_per_s"].number == pytest.approx(1e6, rel=0.02)
-    assert not found["parallel_units"].is_measured
+    for fixed_us in (None, 12.0):
+        (units,) = parallelism.parallel_units(rows, alone, None, fixed_us)
+        assert not units.is_measured
+        assert "a front end hides them" in units.source
 
 
 def test_rates_that_no_drive_has_tell_no_units() -> None:
@@ -97,19 +98,3 @@ def test_page_types_are_modes_of_the_histogram() -> None:
         SingleRequests("read", histogram(62.0 * np.exp(0.05 * random.standard_normal(30_000))))
     )
     assert one.value == pytest.approx([62.0], rel=0.02)
-
-
-def test_bus_and_link_are_slopes_of_the_time_by_size() -> None:
-    """Chips answer in 60 us, a channel moves 1,200 MB/s, 8 channels share a link of 6,400 MB/s."""
-    rows = []
-    for kib in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
-        pages = max(kib // 16, 1)
-        channel_us = -(-pages // 8) * min(kib, 16) * 1024 / 1200
-        rows.append(SizedReads(kib * 1024, max(60 + channel_us, 60 + 16 * 1024 / 1200 + kib * 1024 / 6400)))
-    found = {one.key: one for one in parallelism.rates([rows[0], *rows[2:]])}
-    assert found["link_mb_s"].number == pytest.approx(6400, rel=0.05)
-    assert {one.key for one in parallelism.rates(rows)} == {"bus_mb_s", "link_mb_s"}
-    small = [SizedReads(4096, 63.4), SizedReads(16384, 73.65)]
-    bus, link = parallelism.rates(small)
-    assert bus.number == pytest.approx(1200, rel=0.01)
-    assert (link.value, link.is_measured) == ("unknown", False)

@@ -43,6 +43,7 @@ def test_addresses_are_spread_and_as_popular_as_those_of_fio(exponent: float, si
         ("uniform", ""),
         ("sequential-shuffle", ""),
         ("zipf-shuffle", "0.8"),
+        ("zns", ""),
         ("fiozipf", "1.2"),
         ("zones", "s0.2 f0 s0.8 f1"),
     ],

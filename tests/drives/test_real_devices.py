@@ -23,7 +23,7 @@ def test_device_states_its_source_and_error(name: str) -> None:
     path = ROOT / "devices" / "real" / f"{name}.toml"
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# Measurements: Haas")
-    assert f'# {name}, fitted to measurements.\nsource = "Fitted on open loop at ' in text
+    assert f'# {name}, fitted to measurements.\nsource = "Fitted on ' in text
     assert "# predicted, below the knee: read p50: " in text
     for system in ("conventional", "rr-ssd"):
         config = ft.system(system, device=str(path)).config

@@ -9,6 +9,7 @@ import flashtwin as ft
 from flashtwin.drives import fitting, laws, measuring, twin
 from flashtwin.drives.drive import (
     BLOCK_PAGES,
+    BUFFER_PAGES,
     BUS_MT_S,
     COMMAND_NS,
     DIE_GIB,
@@ -20,8 +21,7 @@ from flashtwin.drives.drive import (
     SENSE_PAGES,
 )
 from flashtwin.drives.estimates import Estimates
-from flashtwin.drives.fitting import BUFFER_PAGES
-from flashtwin.drives.victims import VICTIMS
+from flashtwin.drives.fitting import VICTIMS
 from flashtwin.replays.presets import System
 
 DRIVES = 20

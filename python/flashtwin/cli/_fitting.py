@@ -26,7 +26,7 @@ def show(done: DriveFit) -> None:
 
 _COMPARED = ("experiment", "figure", "measured", "twin", "error", "row")
 #: Of one figure, for machines.
-_COLUMNS = ("experiment", "regime", "figure", "unit", "measured", "predicted", "error_percent", "is_fitted")
+_COLUMNS = ("experiment", "regime", "figure", "unit", "measured", "predicted", "error_percent", "is_fitted", "seeds")
 _ERRORS = ("regime", "figure", "rows", "points", "mean error", "worst")
 
 

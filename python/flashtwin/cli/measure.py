@@ -9,7 +9,7 @@ from flashtwin.cli._options import AnySeed, Folder, Json, Sets, Share
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.drives import tidy
 from flashtwin.drives.fit import expect_scipy
-from flashtwin.drives.results import read_results
+from flashtwin.drives.fit import measure as measure_twin
 from flashtwin.drives.tables import Measurements
 from flashtwin.replays.presets import resolve_text, warn_of_ignored
 
@@ -42,32 +42,21 @@ def measure(
         system (NAME): System on DRIVE: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd
         predict (RESULTS): Repeat these measurements of a real drive and compare. Example: --predict results
         of (NAME): With --predict: the drive, if RESULTS has several. Example: --of sk-hynix-pe8110-960
-        fill: Share of the physical space in use, where no table says it. Example: --fill 80%
-            [default: 90 %; with --predict, needed for patterns alone]
+        fill: Share of the physical space in use, where neither a table nor DRIVE's file says it. Example: --fill 80%
+            [default: 90 %; with --predict, needed for patterns alone on a drive that `fit` did not make]
         out (DIR): Folder for the tables. Example: --out twin
     """
     expect_scipy()
-    # SciPy takes a second to load.
-    from flashtwin.drives import measuring
-
     chosen = resolve_text(system, [("device", drive), *set_])
     warn_of_ignored([(chosen.name, chosen)], [key for key, _ in set_])
-    measured = read_results(predict, of, say) if predict else None
-    if measured is None:
-        found = measuring.measured_as_usual(chosen, fill or measuring.FILLS[-1], say, seed=seed)
-    else:
-        found = measuring.measure(chosen, measured, say, fill=fill, seed=seed)
-    for path in tidy.write(found, out) if out else ():
+    found = measure_twin(chosen, predict=predict, of=of, fill=fill, seed=seed, notify=say)
+    for path in tidy.write(found.rows, out) if out else ():
         say(f"wrote {path}")
-    if measured is None:
-        _show(found, as_json=json)
+    if predict is None:
+        _show(found.rows, as_json=json)
     else:
-        from flashtwin.drives.comparing import compared
-
-        # A device file does not say which rows it was fitted on; here it predicts all of them.
-        rows = compared(measured, found, Measurements(measured.drive))
-        errors = [{**asdict(row), "error_percent": row.error_percent} for row in rows]
-        data_json(errors) if json else data(beside(rows))
+        errors = [{**asdict(row), "error_percent": row.error_percent} for row in found.compared]
+        data_json(errors) if json else data(beside(found.compared))
 
 
 def _show(found: Measurements, *, as_json: bool) -> None:

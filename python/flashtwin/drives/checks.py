@@ -21,9 +21,10 @@ _KEPT = 0.9
 PARTS = 100
 #: Bytes of the medium by bytes of the host, GiB in use, and response times in microseconds; others have another unit.
 _POSSIBLE_WA, _MOST_GIB, _POSSIBLE_US = (0.05, 100.0), float(1 << 20), (0.5, 60e6)
-#: The thread at a fixed rate, which some tables leave out of the offered rate; half of it are reads, and of its 64
-#: requests under way, a median is at most twice the mean.
-_FIXED_PER_S, _LONGEST_QUEUE = 10_000, 4 * 64
+#: A median is at most this many times the mean of the requests that may be under way.
+_LONGEST_QUEUE = 4
+#: A median of a rate is at most this many times that of a greater one that the drive keeps up with as well.
+_STRANGE = 20.0
 
 
 def impossible(row: object) -> str | None:
@@ -45,16 +46,44 @@ def impossible(row: object) -> str | None:
 
 
 def _impossible_load(row: OpenLoop, served_per_s: float) -> str | None:
-    if served_per_s > 2 * row.offered_per_s + _FIXED_PER_S:
+    if served_per_s > 2 * row.offered_per_s + row.load.fixed_per_s:
         return (
             f"offered_per_s is {row.offered_per_s:g}, and {served_per_s:,.0f}/s were served; is it in thousands? Write "
             "requests a second"
         )
     median_us = row.read_us.get("50p", 0.0)
-    if median_us > _LONGEST_QUEUE * 1e6 / max(row.reads_per_s, 1.0):
+    if median_us > _LONGEST_QUEUE * row.load.depth * 1e6 / max(row.reads_per_s, 1.0):
         return (
             f"read_us_50p is {median_us:g} at {row.reads_per_s:,.0f} reads/s: so many requests were never under way; "
             "is it in another unit than microseconds?"
+        )
+    return None
+
+
+def strangers(rows: Sequence[OpenLoop]) -> Iterator[tuple[OpenLoop, str]]:
+    """Rows of an open loop that the others contradict, and the cure.
+
+    A lighter load does not wait longer by a power of ten, and is not refused where a heavier one is served.
+    """
+    rows = sorted(rows, key=lambda row: row.offered_per_s)
+    for at, row in enumerate(rows):
+        if reason := _stranger(row, rows[at + 1 :]):
+            yield row, reason
+
+
+def _stranger(row: OpenLoop, heavier: Sequence[OpenLoop]) -> str | None:
+    for name, compared in (("read_us", min), ("write_us", max)):
+        median = getattr(row, name).get("50p", 0.0)
+        others = [time for other in heavier if (time := getattr(other, name).get("50p"))]
+        if others and median > _STRANGE * compared(others):
+            return (
+                f"{name}_50p is {median:g}, and {compared(others):g} at a greater rate; is it in another unit than "
+                "microseconds?"
+            )
+    served = max((other.served_per_s for other in heavier), default=0.0)
+    if row.served_per_s < row.offered_per_s / 2 and served > 2 * row.offered_per_s:
+        return (
+            f"{row.served_per_s:,.0f}/s were served, and {served:,.0f}/s at a greater rate; run it again, or delete it"
         )
     return None
 

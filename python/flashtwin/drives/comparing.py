@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from flashtwin.drives.knee import BELOW, saturated
+from flashtwin.drives import tables
 from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, OverwriteRun, SteadyWrites, pairs
 
 #: Where a row lies: near the knee one per cent of the rate is a factor of the time, so these rows count apart.
@@ -27,6 +27,8 @@ class FigureComparison:
     predicted: float
     #: Whether the row was among those that the drive was fitted on.
     is_fitted: bool
+    #: Loads that the twin's figure is a mean of.
+    seeds: int = 1
 
     @property
     def error_percent(self) -> float | None:
@@ -53,12 +55,12 @@ def compared(measured: Measurements, twin: Measurements, fitted: Measurements) -
     Args:
         measured: of the drive.
         twin: the same rows, by `measuring.measure`.
-        fitted: the rows of `measured` that the drive was fitted on.
+        fitted: the rows of `measured` that the fit has seen.
 
     Raises:
         DriveError: nothing tells where the drive is saturated.
     """
-    knee_per_s = saturated(measured).number if measured.open_loop else 0.0
+    knee_per_s = measured.knee.number if measured.open_loop else 0.0
     both: list[tuple[_Row, _Row, bool]] = [
         *((row, other, row in fitted.open_loop) for row, other in pairs(measured.open_loop, twin.open_loop)),
         *((row, other, row in fitted.overwritten) for row, other in pairs(measured.overwritten, twin.overwritten)),
@@ -69,7 +71,8 @@ def compared(measured: Measurements, twin: Measurements, fitted: Measurements) -
         regime = _regime(row, knee_per_s)
         theirs = _figures(other, regime)
         found += [
-            FigureComparison(_name(row), regime, figure, unit, known, theirs[figure, unit], is_fitted)
+            FigureComparison(str(row), regime, figure, unit, known, theirs[figure, unit], is_fitted,
+                             getattr(other, "seeds", 1))
             for (figure, unit), known in _figures(row, regime).items() if (figure, unit) in theirs
         ]  # fmt: skip
     return found
@@ -108,16 +111,9 @@ def _figures(row: _Row, regime: str) -> dict[tuple[str, str], float]:
     return found
 
 
-def _name(row: _Row) -> str:
-    if isinstance(row, OpenLoop):
-        return f"open loop, {row.offered_per_s:,.0f}/s"
-    place = "" if isinstance(row, SteadyWrites) else f" at {row.fill_gib:g} GiB"
-    return f"{row.pattern}{place}, {row.series}".rstrip(", ")
-
-
 def _regime(row: _Row, knee_per_s: float) -> str:
     if not isinstance(row, OpenLoop):
         return CLOSED_LOOP
     if not row.is_reached:
         return SATURATED
-    return NEAR_THE_KNEE if row.offered_per_s > BELOW * knee_per_s else BELOW_THE_KNEE
+    return NEAR_THE_KNEE if row.writes_per_s > tables.BELOW_THE_KNEE * knee_per_s else BELOW_THE_KNEE

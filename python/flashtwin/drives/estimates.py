@@ -1,9 +1,42 @@
-"""Estimates of a fit: a value with its interval for each figure, and the experiment that it comes from."""
+"""Estimates of a fit: a value with its interval for each figure, the experiment behind it, and what NAND allows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+
+class KeyBounds(NamedTuple):
+    """The least and the greatest value of a key."""
+
+    low: float
+    high: float
+    unit: str = ""
+    #: Whether a drive beyond them has no NAND. Other bounds only keep a search in its range.
+    is_physical: bool = True
+
+
+#: What each key of a fit may be. `spare` is the physical space beyond the space in use, as a share of that.
+BOUNDS: Mapping[str, KeyBounds] = {
+    "nand.read_us": KeyBounds(20.0, 200.0, "us"),
+    "nand.program_us": KeyBounds(200.0, 10_000.0, "us"),
+    "overhead": KeyBounds(1.0, 1.4),
+    "spare": KeyBounds(0.02, 1.0),
+    "engine.controller_us": KeyBounds(0.5, 1000.0, "us"),
+    "engine.suspend_us": KeyBounds(1.0, 500.0, "us", is_physical=False),
+    "engine.suspend_slice_us": KeyBounds(5.0, 1500.0, "us", is_physical=False),
+    "engine.resume_us": KeyBounds(1.0, 2000.0, "us", is_physical=False),
+    "engine.slots": KeyBounds(1.0, 4096.0, is_physical=False),
+    "busy_share": KeyBounds(0.7, 1.05, is_physical=False),
+    "idle_read_spread": KeyBounds(0.01, 0.3, is_physical=False),
+    "fast_page_share": KeyBounds(0.05, 0.95, is_physical=False),
+    "slow_page_more_us": KeyBounds(2.0, 100.0, "us"),
+    "pages_of_a_turn": KeyBounds(4.0, 3072.0, is_physical=False),
+}
+#: An interval that covers this share of its bounds tells nothing.
+_NOTHING = 0.9
 
 
 @dataclass(frozen=True)
@@ -17,9 +50,9 @@ class Estimate:
     #: Where the value lies with a probability of 95 %; None where nothing tells.
     low: float | None = None
     high: float | None = None
-    #: The rows that tell; for a value that the data do not determine, where it comes from.
+    #: The experiment; for a value that the data do not determine, where it comes from.
     source: str = ""
-    #: Whether the measurements determine it. Otherwise it is the datasheet's, or a usual one.
+    #: Whether the measurements determine it. Otherwise it is a usual one.
     is_measured: bool = True
 
     @property
@@ -32,13 +65,21 @@ class Estimate:
         """As a reader sees it: `71.2 to 74.0`; empty where nothing tells."""
         return "" if self.low is None or self.high is None else f"{self.low:.4g} to {self.high:.4g}"
 
+    def with_interval(self, low: float, high: float) -> Estimate:
+        """With an interval that contains the value; without one, and undetermined, if it is as wide as its bounds."""
+        low, high, bounds = min(low, self.number), max(high, self.number), BOUNDS.get(self.key)
+        if bounds is not None and low > 0 and math.log(high / low) > _NOTHING * math.log(bounds.high / bounds.low):
+            source = f"{self.source}; its interval is as wide as its bounds"
+            return replace(self, source=source, is_measured=False)
+        return replace(self, low=low, high=high)
+
 
 class Estimates:
     """Everything that is known of one drive, by key."""
 
-    def __init__(self, found: Iterable[Estimate] = ()) -> None:
+    def __init__(self, estimates: Iterable[Estimate] = ()) -> None:
         """A later estimate of a key replaces an earlier one."""
-        self._by_key = {one.key: one for one in found}
+        self._by_key = {estimate.key: estimate for estimate in estimates}
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self._by_key.values())
@@ -60,4 +101,4 @@ class Estimates:
     @property
     def keys(self) -> Mapping[str, object]:
         """Values of the keys of the configuration."""
-        return {one.key: one.value for one in self if "." in one.key}
+        return {estimate.key: estimate.value for estimate in self if "." in estimate.key}

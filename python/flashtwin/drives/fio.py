@@ -36,8 +36,8 @@ _PAGE_BYTES = 4096
 #: Options by which a message names a job that is none.
 _TELLING = ("rw", "bs", "iodepth", "numjobs", "rate", "rate_iops", "rwmixread", "random_distribution", "size")
 _USABLE = (
-    "a fit uses random reads (4 KB at any depth, other sizes one at a time), random writes of 4 KB (one at a time, or "
-    "three times over the addresses), sequential writes, and the open loop of `flashtwin fit jobs`"
+    "a fit uses random reads (4 KB at any depth), random writes of 4 KB (one at a time, or "
+    "three times over the addresses), sequential writes, and open loops (rw=randrw with rate_iops and size)"
 )
 
 
@@ -201,12 +201,14 @@ def _experiments(job: FioJob, options: Mapping[str, Any]) -> list[dict[str, str]
     drive = Path(device).name if device.startswith("/dev/") else NAMELESS
     is_small = block == _PAGE_BYTES
     found: list[dict[str, str]] = []
-    if "rate" in options or "rate_iops" in options:
-        pass
-    elif kind == "randread" and law == ["random"] and block:
-        found += [{"experiment": "read-alone"}] if is_small and depth == 1 else []
-        found += [{"experiment": "read-depth", "depth": str(depth)}] if is_small else []
-        found += [{"experiment": "read-size", "size": str(block)}] if depth == 1 else []
+    if rates := _offered(options, block):
+        if kind in ("randrw", "randwrite") and is_small and law == ["random"] and size:
+            reads, rate = rates[0] / sum(rates), threads * sum(rates)
+            found += [{"experiment": "rated", "rate": str(rate), "reads": str(reads), "depth": str(int(under_way)),
+                       "threads": str(int(threads)), "fill": str(size)}]  # fmt: skip
+    elif kind == "randread" and law == ["random"] and is_small:
+        found += [{"experiment": "read-alone"}] if depth == 1 else []
+        found += [{"experiment": "read-depth", "depth": str(depth)}]
     elif kind == "randwrite" and is_small and depth == 1:
         found += [{"experiment": "write-alone"}]
     elif kind == "randwrite" and is_small and size and law[0] in ("random", "zipf"):
@@ -218,6 +220,23 @@ def _experiments(job: FioJob, options: Mapping[str, Any]) -> list[dict[str, str]
         told = ", ".join(f"{key}={options[key]}" for key in _TELLING if key in options) or "no options"
         raise DriveError(f"{job.place}: it is no experiment that a fit uses ({told}); {_USABLE}")
     return [{"drive": drive, "series": f"{job.file.stem} {job.name}", **tags} for tags in found]
+
+
+def _offered(options: Mapping[str, Any], block: int | None) -> tuple[float, float] | None:
+    """Reads and writes a second that a thread offers; None of a job without a rate."""
+    limits, parts = str(options.get("rate_iops") or "").split(","), 1.0
+    if limits == [""]:
+        limits, parts = str(options.get("rate") or "").split(","), float(block or 1)
+    numbers = [(_bytes(limit) or 0) / parts for limit in limits]
+    if not any(numbers):
+        return None
+    if len(numbers) > 1:
+        return (numbers[0], numbers[1]) if any(numbers[:2]) else None
+    reads = (_float(options.get("rwmixread", 50)) or 0.0) / 100
+    reads = {"randrw": min(max(reads, 0.0), 1.0), "randread": 1.0}.get(str(options.get("rw")), 0.0)
+    # fio limits each direction by itself, and keeps the mix.
+    per_s = numbers[0] / max(reads, 1.0 - reads)
+    return per_s * reads, per_s * (1.0 - reads)
 
 
 def _bytes(text: Any) -> int | None:
@@ -238,7 +257,9 @@ def _job(file: Path, job: Mapping[str, Any], options: Mapping[str, Any], *, is_t
     direct = str(options.get("direct", int(options.get("buffered") == "0")))
     if "rw" in options and direct not in ("", "1") and options.get("ioengine") not in _UNCACHED:
         raise DriveError(f"{place}: direct=0 measures the page cache of the host; run it with direct=1")
-    deep = _float(_mapping(job.get("iodepth_level")).get(">=64"))
+    # fio counts submissions by the greatest power of two that was under way.
+    power = 1 << max(int(_float(options.get("iodepth")) or 64), 1).bit_length() - 1
+    deep = _float(_mapping(job.get("iodepth_level")).get(str(power) if power < 64 else ">=64"))
     read, write = (_served(job.get(kind), f"{place}, {kind}s") for kind in ("read", "write"))
     if read is None and write is None and "mixed" in job:
         raise DriveError(f"{place}: it reports reads and writes as one; run it without unified_rw_reporting")
@@ -357,17 +378,17 @@ def rate_log(job: FioJob, served: Served) -> tuple[np.ndarray, np.ndarray] | Non
 def _log(file: Path) -> np.ndarray:
     """Milliseconds and values, line by line."""
     try:
-        lines = file.read_text(encoding="ascii").split("\n")
+        text = file.read_text(encoding="ascii")
+        rows = [tuple(map(float, line.split(",")[:2])) for line in text.splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise DriveError(f"{file}: cannot be read: {error}") from None
-    if lines == [""]:
+    except ValueError as error:
+        raise DriveError(f"{file}: it is no log of fio: {error}. {_CURE}") from None
+    if not text:
         raise DriveError(f"{file}: the log is empty; did the disk fill up? {_CURE}")
-    if lines.pop():
-        raise DriveError(f"{file}:{len(lines) + 1}: the log is cut in the middle of a line. {_CURE}")
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        time, value = (_float(word.strip()) for word in [*line.split(","), ""][:2])
-        if time is None or value is None or value < 0:
-            raise DriveError(f"{file}:{number}: '{line[:60]}' is no line of a log of fio. {_CURE}")
-        rows.append((time, value))
-    return np.array(rows)
+    if not text.endswith("\n"):
+        raise DriveError(f"{file}:{len(rows)}: the log is cut in the middle of a line. {_CURE}")
+    values = np.array([row for row in rows if len(row) == 2])
+    if len(values) < len(rows) or not np.isfinite(values).all() or (values < 0).any():
+        raise DriveError(f"{file}: a time and a value of 0 or more are expected in each line. {_CURE}")
+    return values

@@ -1,10 +1,9 @@
-"""The fit of a drive as people ask for it: its twin, and the twin's errors."""
+"""Fits and measurements of a drive as people ask for them: its twin, and the twin's errors."""
 
 from __future__ import annotations
 
 import importlib.util
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,8 @@ from flashtwin.drives.results import read_results
 from flashtwin.drives.tables import Measurements
 from flashtwin.errors import DriveError, not_installed
 from flashtwin.progress import Notify
+from flashtwin.replays.presets import System, as_system
+from flashtwin.settings import Value
 
 if TYPE_CHECKING:
     from flashtwin.drives.drive import FittedDrive
@@ -27,19 +28,13 @@ _NO_OPEN_LOOP = (
 )
 
 
-#: What NAND can be: times in us, and bytes programmed by bytes of data.
-_NAND = {"nand.read_us": (20.0, 200.0), "nand.program_us": (200.0, 10_000.0), "overhead": (0.98, 1.4)}
-#: Reads of an idle drive with NAND, in us.
-_IDLE_US = (20.0, 1000.0)
-
-
 @dataclass(frozen=True)
 class DriveFit:
     """A drive, its twin and the twin's errors. Made by `fit_drive`.
 
     >>> import flashtwin as ft
-    >>> found = ft.fit_drive("results")  # doctest: +SKIP
-    >>> [(one.key, one.value) for one in found.estimates if one.is_measured]  # doctest: +SKIP
+    >>> fit = ft.fit_drive("results")  # doctest: +SKIP
+    >>> [(estimate.key, estimate.value) for estimate in fit.estimates if estimate.is_measured]  # doctest: +SKIP
     """
 
     #: The drive's name.
@@ -58,6 +53,19 @@ class DriveFit:
         """All figures: those that the measurements determine first, then the others."""
         both = [*self.figures, *(self.fitted.estimates if self.fitted is not None else [])]
         return sorted({one.key: one for one in both}.values(), key=lambda one: not one.is_measured)
+
+
+@dataclass(frozen=True)
+class MeasuredTwin:
+    """The experiments of a drive on a twin. Made by `measure`.
+
+    >>> import flashtwin as ft
+    >>> ft.measure("my-drive.toml").rows.open_loop  # doctest: +SKIP
+    """
+
+    rows: Measurements
+    #: Rows of a real drive beside them, where some were given.
+    compared: Sequence[FigureComparison] = field(default_factory=list)
 
 
 @checked
@@ -95,6 +103,50 @@ def fit_drive(
     return fit_measured(measured, more, every_other=every_other, seed=seed, notify=notify)
 
 
+@checked
+def measure(
+    drive: str | Path | System,
+    *,
+    predict: str | Path | None = None,
+    of: str | None = None,
+    fill: float | None = None,
+    settings: Mapping[str, Value] | None = None,
+    seed: int = 1,
+    notify: Notify = lambda _: None,
+) -> MeasuredTwin:
+    """The experiments of a drive on its twin: response times at rates, write amplification, rates of patterns.
+
+    Args:
+        drive: a device's name or its file, on which a conventional SSD stands, or a system.
+        predict: measurements of a real drive, whose rows are measured and compared.
+        of: the drive, if these hold several.
+        fill: share of the physical space in use, where neither the rows nor the drive's file say it.
+        settings: keys that differ from the system's.
+        seed: of the loads.
+        notify: told what happens, a line each.
+
+    Raises:
+        DriveError: the rows cannot be read or played.
+        FlashtwinError: SciPy is not installed.
+
+    >>> import flashtwin as ft
+    >>> ft.measure("my-drive.toml", predict="results").compared  # doctest: +SKIP
+    """
+    expect_scipy()
+    from flashtwin.drives import measuring
+    from flashtwin.drives.drive import fitted_rows
+
+    system = drive if isinstance(drive, System) else as_system("conventional", {"device": str(drive)})
+    system = system.with_sets(dict(settings or {}))
+    if predict is None:
+        return MeasuredTwin(measuring.measured_as_usual(system, fill or measuring.FILLS[-1], notify, seed=seed))
+    measured = read_results(Path(predict), of, notify)
+    rows = measuring.measure(system, measured, notify, fill=fill, seed=seed)
+    fitted = fitted_rows(system)
+    seen = Measurements(measured.drive) if fitted is None else fitted.among(measured)
+    return MeasuredTwin(rows, compared(measured, rows, seen))
+
+
 def expect_scipy() -> None:
     """Says how SciPy is installed, where it is not.
 
@@ -113,49 +165,27 @@ def fit_measured(
     from flashtwin.drives import fitting, parallelism
 
     figures = parallelism.estimates(measured)
-    seen = fitting.every_other(measured) if every_other else measured
-    if not seen.open_loop:
+    part = fitting.every_other(measured) if every_other else measured
+    if not part.open_loop:
         return DriveFit(measured.drive, figures, None, why=_NO_OPEN_LOOP)
-    idlest = min(seen.open_loop, key=lambda row: row.read_us.get("50p", math.inf))
-    if reason := _no_nand("read_us_50p", idlest.read_us.get("50p", _IDLE_US[0]), _IDLE_US):
-        return DriveFit(measured.drive, figures, None, why=f"{reason}, in the row of {idlest.offered_per_s:,.0f}/s")
-    notify(f"fitting {measured.drive} on {_told(seen)}: takes 1 to 5 minutes")
+    counts = [(len(part.open_loop), "rates"), (len(part.overwritten) + len(part.steady), "runs of writes")]
+    told = ", ".join(f"{count} {name}" for count, name in counts if count)
+    notify(f"fitting {measured.drive} on {told}: takes 1 to 5 minutes")
     try:
-        drive = fitting.fit_drive(seen, notify, seed=seed)
+        drive = fitting.fit_drive(part, notify, seed=seed)
     except DriveError as error:
         return DriveFit(measured.drive, figures, None, why=str(error))
-    for key, bounds in _NAND.items():
-        if key in drive.estimates and (reason := _no_nand(key, drive.estimates.number(key), bounds)):
-            return DriveFit(measured.drive, figures, None, why=f"{reason} ({drive.estimates[key].source})")
     notify("measured beside predicted")
     whole = measured if more is None else _joined(measured, more)
     twin = fitting.predicted(drive, whole, notify, seed=seed + 1)
-    return DriveFit(measured.drive, figures, drive, compared(whole, twin, seen))
-
-
-def _no_nand(key: str, value: float, bounds: tuple[float, float]) -> str | None:
-    """Why a figure is none of a drive with NAND; None where it may be one."""
-    if bounds[0] <= value <= bounds[1]:
-        return None
-    return (
-        f"{key} is {value:g}, and NAND has {bounds[0]:g} to {bounds[1]:g}: this is not a drive that the model can be, "
-        "for example a hard disk or Optane, or its rows are in another unit"
-    )
-
-
-def _told(measured: Measurements) -> str:
-    parts = [
-        (len(measured.open_loop), "rates"), (len(measured.overwritten), "runs of writes"),
-        (len(measured.depths), "depths of reads"), (len(measured.sizes), "sizes of reads"),
-    ]  # fmt: skip
-    return ", ".join(f"{count} {name}" for count, name in parts if count) or "few experiments"
+    return DriveFit(measured.drive, figures, drive, compared(whole, twin, drive.seen))
 
 
 def _joined(measured: Measurements, more: Measurements) -> Measurements:
-    rates = {row.offered_per_s for row in measured.open_loop}
-    new = [row for row in more.open_loop if row.offered_per_s not in rates]
+    """Both, equal rows once."""
+    new = [row for row in more.open_loop if row not in measured.open_loop]
     both = sorted([*measured.open_loop, *new], key=lambda row: row.offered_per_s)
     return replace(
         measured, open_loop=tuple(both), overwritten=(*measured.overwritten, *more.overwritten),
-        steady=(*measured.steady, *more.steady),
+        steady=(*measured.steady, *(row for row in more.steady if row not in measured.steady)),
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""From the measurements of a drive to its twin: closed forms by stages, then the twin is measured and mended.
+"""From the measurements of a drive to its twin.
 
-The second step is indirect inference (Gourieroux, Monfort, Renault, J. Applied Econometrics 8, 1993): the law of reads
-is fitted to the percentiles of the twin as it was to those of the drive, and a key moves by the difference of the two.
+One least squares over keys with bounds (`model.py`): by the laws first, then with the twin's differences from them,
+until the twin is as near as loads of seconds can tell. The intervals are those of a bootstrap over rows and seeds.
 """
 
 from __future__ import annotations
@@ -9,55 +9,51 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flashtwin.drives import (
-    front_end,
-    history,
-    knee,
-    laws,
-    measuring,
-    parallelism,
-    reads,
-    resuming,
-    spare,
-    twin,
-    victims,
-)
-from flashtwin.drives.drive import (
-    BUS_MT_S,
-    COMMAND_NS,
-    MAPPING_BYTES,
-    METADATA_BYTES,
-    FittedDrive,
-    conventional,
-    flash_array,
-    sensing_share,
-)
-from flashtwin.drives.estimates import Estimate, Estimates
-from flashtwin.drives.laws import ReadLaw
-from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, pairs
+from flashtwin.drives import history, measuring, parallelism, twin
+from flashtwin.drives.drive import PROGRAM_PAGES, RESUME_US, FittedDrive, conventional, read_us, settings, usual_dies
+from flashtwin.drives.estimates import BOUNDS, Estimate, Estimates
+from flashtwin.drives.laws import Array, amplification
+from flashtwin.drives.model import BUSY, TURN, DriveModel, Telling, at_bound
+from flashtwin.drives.tables import STEADY_OVERWRITES, Measurements, OverwriteRun, SteadyWrites
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 
-#: Rounds of measuring the twin; before each but the first, the keys of reads move.
-ROUNDS = 4
-#: Keys that move beside the time of a flash read; slopes below this share of the greatest are noise; the longest step.
-_SUSPENSION = ("engine.suspend_us", "engine.suspend_slice_us")
-_LEAST_SLOPE, _LONGEST_STEP_US = 0.1, 40.0
-#: Mean logarithm by which percentiles are off that more rounds do not better: it is that of another seed.
-_NEAR = 0.015
-#: Steps by which the rate is brought near, and how near: a rate moves by less than tPROG does, as dies read as well.
-_RATE_STEPS, _RATE_GOOD, _RATE_POWER = 6, 0.01, 1.1
-#: Most that one step may lengthen tPROG by, as a factor.
-_RATE_STEP = 1.5
-#: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
-BUFFER_PAGES = 4096
-#: Types of flash page that decide the share of fast ones, or spread the times of an idle die by more than this share.
-_PAGE_TYPES, _EVEN = 12, 0.05
+#: Rounds of measuring the twin; before each but the first, the keys move. The most that one moves by, as a logarithm.
+#: Before them only its saturated rate is measured, because near it all percentiles depend on nothing else.
+ROUNDS, RATE_ROUNDS, _REACH = 3, 4, math.log(1.5)
+#: Rates that differ by less are the same, as logarithms.
+_SAME_RATE = 0.03
+#: Farther than this from the law a percentile of the twin is that of another load, as a logarithm.
+_ELSEWHERE = math.log(2.5)
+#: Loss that more rounds do not better: it is that of another seed.
+_NEAR = 0.004
+#: Victim rules among which a fit chooses, and skewed runs that decide.
+VICTIMS, _DECIDING = ("greedy", "cost-benefit", "d-choices", "fifo"), 6
+#: Physical space by the space that the host has, where nothing tells: flash of 1,024 GiB and its spare for the 960 GB
+#: that drives of one write a day offer.
+_USUAL_SPACE = 1.2
+#: Two page types must explain the rest to this share at most.
+_TWO_TYPES_GAIN = 0.7
+#: Where writes of a queue that sends few wait less than this share of the others' time, queues take turns.
+_IN_TURN = 0.85
+#: Reads take this share of the time of writes at least where both share one queue, and that at most where they pass.
+_SHARED, _PASSED = 0.5, 0.12
+#: Reads of a drive that is not idle take at most this many times as long as NAND, at the lightest load.
+_LIGHTEST = 5.0
+#: A miss of the laws at a bound by which a drive is none that the model can be, as a logarithm.
+_NONE = 0.4
+#: Draws of the bootstrap, and deviations of a twin's figures from seed to seed, as logarithms.
+_DRAWS, _SEED_DEVIATION = 60, 0.02
+#: Keys that people know by another name.
+_NAMES = {"idle_read_us": "nand.read_us", "slow_page_more_us": "nand.read_us", "space_gib": "spare"}
+_RESUME = "engine.resume_us"
+_READ_KEYS = ("idle_read_us", "engine.suspend_us", "engine.suspend_slice_us", "busy_share")
+_TYPE_KEYS = ("idle_read_spread", "fast_page_share", "slow_page_more_us")
 
 
 def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: int = 0) -> FittedDrive:
@@ -69,42 +65,231 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
         seed: of the loads on the twin.
 
     Raises:
-        DriveError: the measurements do not tell enough; the message names the experiment that would.
+        DriveError: the measurements do not tell enough, and the message names the experiment that would; or the drive
+            is none that the model can be, and it names key, row and bound.
     """
-    if not measured.open_loop:
-        raise DriveError(
-            f"{measured.drive}: no response times at offered rates (`latency.csv`), which tell how "
-            "reads and programs meet; a fit needs them at two rates at least"
-        )
-    note("space and overhead")
-    estimates = Estimates([*spare.spare(measured), *parallelism.estimates(measured)])
-    saturated = knee.saturated(measured)
-    note("reads")
-    used = max(row.fill_gib for row in measured.open_loop)
-    idle = _idle(measured)
-    idle_us = idle.base_us if idle is not None else min(row.read_us["50p"] for row in measured.open_loop)
-    # Reads for collection follow from the amplification; where it was not measured, no percentile of reads is theirs.
-    is_known = estimates[spare.SPACE].is_measured
-    sensing = sensing_share(estimates, saturated.number, used, idle_us) if is_known else 0.0
-    law, figures = reads.read_law(measured.open_loop, saturated.number, None, idle, sensing)
-    estimates = estimates.with_all(
-        [saturated, *figures, *controller(measured), *front_end.front_end(front_end.telling(measured.open_loop))]
-    )
-    estimates = estimates.with_all(_read_times(law, estimates))
-    estimates = estimates.with_all(flash_array(estimates, saturated, used))
+    note("the laws of the drive")
+    case = prepared(measured)
+    case.expect_nand()
+    case = replace(case, model=DriveModel(case.model.telling, case.keys))
     note("write amplification")
-    estimates = estimates.with_all(_victim(measured, estimates, used, seed))
-    estimates = estimates.with_all(_mended_space(measured, estimates, seed))
-    estimates = estimates.with_all(flash_array(estimates, saturated, used))
-    estimates = estimates.with_all(_writes_alone(measured, estimates, used, seed))
-    estimates = _refined(estimates, measured, law, idle, note, seed)
-    rates = ", ".join(f"{row.offered_per_s / 1e3:g}" for row in measured.open_loop)
-    return FittedDrive(measured.drive, estimates, f"open loop at {rates} thousand requests/s")
+    case = case.with_patterns(measured, seed)
+    note("the saturated rate of the twin")
+    for _ in range(RATE_ROUNDS):
+        figures, _ = case.of_twin(seed, is_saturated=True)
+        off = np.abs((figures - case.model.measured)[case.model.rates])
+        case = case.shifted(figures).solved(_REACH)
+        if np.nanmax(off) < _SAME_RATE:
+            break
+    nearest, best, reach = math.inf, (case, np.zeros(0)), _REACH
+    for number in range(ROUNDS):
+        note(f"the twin, round {number + 1} of {ROUNDS}")
+        figures, errors = case.of_twin(seed)
+        distance = case.model.distance(figures)
+        if distance < nearest:
+            nearest, best = distance, (case.shifted(figures), errors)
+        else:
+            # Too far a step: half of it from where the twin was nearest.
+            reach /= 2
+        if nearest < _NEAR:
+            break
+        case = best[0].solved(reach)
+    case, errors = best
+    note("intervals")
+    return FittedDrive(measured.drive, case.with_intervals(errors, seed), case.seen)
 
 
-def predicted(drive: FittedDrive, asked: Measurements, note: Notify = lambda _: None, *, seed: int = 1) -> Measurements:
-    """The rows that are asked for, as the twin of a fitted drive has them; another seed than that of the fit."""
-    return measuring.measure(drive.system, asked, note, seed=seed)
+@dataclass(frozen=True)
+class FitCase:
+    """A drive on its way to a twin."""
+
+    model: DriveModel
+    keys: Mapping[str, float]
+    #: The keys that the figures tell, and the experiment behind each number.
+    free: Sequence[str]
+    sources: Mapping[str, str]
+    #: Differences of the twin's figures from the laws.
+    shifts: Array
+    #: What is not solved for: reads at several depths, the knee, the victim rule.
+    others: Estimates
+    seen: Measurements
+
+    @property
+    def used_gib(self) -> float:
+        return self.model.telling.used_gib
+
+    def estimates(self, keys: Mapping[str, float] | None = None) -> Estimates:
+        """Everything that is known, and the keys of the configuration."""
+        numbers = settings(keys or self.keys, self.model.telling.dies, self.sources, self.used_gib)
+        return self.others.with_all(numbers)
+
+    def solved(self, reach: float | None = None) -> FitCase:
+        """With the keys that are nearest."""
+        if reach is not None:
+            # The share of busy dies is no key of a twin: what it does to the figures is in the shifts.
+            free = [key for key in self.free if key != "busy_share"]
+            return replace(self, keys=self.model.solve(self.keys, free, self.shifts, reach=reach).keys)
+        of_reads = [key for key in self.free if key in (*_READ_KEYS, *_TYPE_KEYS)]
+        tries = (self.model.solve(start, of_reads, self.shifts) for start in _starts(self.keys, self.free))
+        best = min(tries, key=lambda one: one.cost).keys
+        return replace(self, keys=self.model.solve(best, self.free, self.shifts).keys)
+
+    def expect_nand(self) -> None:
+        """Nothing if the drive may have NAND.
+
+        Raises:
+            DriveError: a key lies at its bound, and the figures that tell it are far off.
+        """
+        model = self.model
+        solution = model.solve(self.keys, self.free, self.shifts)
+        misses = model.measured - model.by_laws(solution.keys)
+        if read_us(solution.keys) > BOUNDS["nand.read_us"].high:
+            # Of pages of two types the slow ones are beyond.
+            lightest = model.telling.below[0]
+            raise DriveError(not_nand("nand.read_us", f"{lightest}: read p50", lightest.read_us["50p"]))
+        for at, key in enumerate(self.free):
+            name = _NAMES.get(key, key)
+            end = at_bound(key, solution.keys, model.telling.most_gib)
+            if end is None or not BOUNDS[name].is_physical:
+                continue
+            pull = np.nan_to_num(np.abs(solution.slopes[: misses.size, at] * misses))
+            worst = int(pull.argmax())
+            if abs(misses[worst]) > _NONE:
+                place, figure = model.places()[worst]
+                raise DriveError(not_nand(name, f"{place}: {figure}", math.exp(model.measured[worst])))
+
+    def of_twin(self, seed: int, *, is_saturated: bool = False) -> tuple[Array, Array]:
+        """The figures of the twin as logarithms, or only those of its saturation, and their standard errors."""
+        telling, estimates = self.model.telling, self.estimates()
+        little, space = twin.small(conventional(estimates)), estimates.number("space_gib")
+        below = [replace(row, read_us={}) if is_saturated else twin.open_loop(little, row, space, seed=seed)
+                 for row in telling.below]  # fmt: skip
+        saturated, alone, error = None, None, 0.0
+        if telling.saturated is not None:
+            saturated = twin.open_loop(little, telling.saturated, space, seed=seed)
+            error = twin.STANDARD_ERROR
+        if telling.alone_per_s is not None:
+            alone = twin.saturated_per_s(little, telling.used_gib, space, seed=seed)
+        runs = len(telling.runs)
+        # Amplification hardly moves from here on.
+        amplified = self.model.by_laws(self.keys)[:runs] + self.shifts[:runs]
+        figures = self.model.of_rows(amplified.tolist(), below, saturated, alone)
+        errors = np.full(figures.size, _SEED_DEVIATION)
+        errors[:runs], errors[-2:] = 0.0, error
+        return figures, errors
+
+    def shifted(self, figures: Array) -> FitCase:
+        """With the differences of these figures of the twin from the laws."""
+        shifts = figures - self.model.by_laws(self.keys)
+        is_near = np.isfinite(shifts) & ~(self.model.reads & (np.abs(shifts) > _ELSEWHERE))
+        return replace(self, shifts=np.where(is_near, shifts, self.shifts))
+
+    def with_patterns(self, measured: Measurements, seed: int) -> FitCase:
+        """With the victim rule whose ratios between patterns come nearest, and with the rate of writes alone.
+
+        A common factor of all rates is that of writes alone, and tells nothing of victims. What the twin's controller
+        amplifies beyond the law of FIFO is a shift.
+        """
+        some = _few(measured)
+        patterns = [row.pattern for row in some.overwritten] + [row.pattern for row in some.steady]
+        is_skewed = any(pattern.is_skewed for pattern in patterns)
+        plays = {rule: self._played(some, rule, seed) for rule in (VICTIMS if is_skewed else VICTIMS[:1])}
+        victim, source = VICTIMS[0], "no skewed pattern: usual"
+        if is_skewed:
+            errors = {rule: self._pattern_error(rows) for rule, rows in plays.items()}
+            victim, *_ = ranks = sorted(errors, key=errors.__getitem__)
+            told = ", ".join(f"{rule} {errors[rule]:.0%}" for rule in ranks)
+            source = f"ratios between patterns; mean error of each: {told}"
+        found = [Estimate("ftl.gc.victim", victim, source=source, is_measured=is_skewed)]
+        runs, shifts, laws = list(self.model.telling.runs), self.shifts.copy(), self.model.by_laws(self.keys)
+        for row, value in plays[victim]:
+            if isinstance(row, OverwriteRun) and row in runs:
+                shifts[runs.index(row)] = math.log(value * self.keys["overhead"]) - laws[runs.index(row)]
+        case = replace(self, shifts=shifts)
+        if rates := self._budgets(plays[victim]):
+            alone = [math.exp(rate) / self._uniform_us for rate in rates]
+            found.append(Estimate("writes_alone_per_s", statistics.median(alone), "1/s", min(alone), max(alone),
+                                  f"{len(rates)} runs of writes alone"))  # fmt: skip
+            telling = replace(self.model.telling, alone_per_s=found[-1].number)
+            case = replace(case, model=DriveModel(telling, self.keys))
+            if telling.saturated is not None:
+                source = "writes alone beside writes among reads"
+                case = replace(case, free=[*self.free, _RESUME], sources={**self.sources, _RESUME: source})
+        seen = replace(self.seen, steady=some.steady)
+        return replace(case, others=self.others.with_all(found), seen=seen).solved(_REACH)
+
+    def _played(self, measured: Measurements, victim: str, seed: int) -> list[_PlayedRow]:
+        drive = conventional(self.estimates().with_all([Estimate("ftl.gc.victim", victim)]))
+        return list(history.amplified(drive, measured, self.used_gib, self.keys["space_gib"], seed=seed))
+
+    @property
+    def _uniform_us(self) -> float:
+        """Time of the dies for a uniform write."""
+        amplified = float(amplification(self.keys["space_gib"], self.used_gib))
+        return self.model.write_us(self.keys, amplified)
+
+    def _pattern_error(self, rows: Sequence[_PlayedRow]) -> float:
+        """Mean error of skewed runs: of amplification, where it was counted, or else of the rate beside the others."""
+        counted = [
+            abs(math.log(row.amplification / (value * self.keys["overhead"]))) for row, value in rows
+            if isinstance(row, OverwriteRun) and row.pattern.is_skewed and row.amplification
+        ]  # fmt: skip
+        others = [(row, value) for row, value in rows if not getattr(row, "amplification", None)]
+        off = self._budgets(others)
+        if off and not any(row.pattern.kind == "uniform" for row, _ in others):
+            off.append(math.log(self.model.telling.knee_per_s * self._uniform_us))
+        return statistics.fmean([*counted, *(abs(one - statistics.median(off)) for one in off)])
+
+    def _budgets(self, rows: Sequence[_PlayedRow]) -> list[float]:
+        """The time of the dies that runs took a second, as logarithms; of a fill in order nothing tells it."""
+        return [math.log(row.writes_per_s * self.model.write_us(self.keys, value)) for row, value in rows
+                if row.writes_per_s and row.pattern.kind != "sequential"]  # fmt: skip
+
+    def with_intervals(self, errors: Array, seed: int) -> Estimates:
+        """The estimates with what 95 of 100 draws of rows and seeds give."""
+        random, free = np.random.default_rng(seed), [key for key in self.free if key != "busy_share"]
+        draws: dict[str, list[float]] = {}
+        for _ in range(_DRAWS):
+            weights = self._drawn_rows(random)
+            shifts = self.shifts + random.normal(size=errors.size) * errors
+            keys = self.model.solve(self.keys, free, shifts, reach=2 * _REACH, rows=weights).keys
+            for estimate in self.estimates(keys):
+                if isinstance(estimate.value, int | float):
+                    draws.setdefault(estimate.key, []).append(estimate.number)
+        final = []
+        for estimate in self.estimates():
+            values = draws.get(estimate.key, [])
+            is_open = estimate.is_measured and estimate.low is None and not estimate.key.startswith("ftl.")
+            if is_open and len(values) == _DRAWS and min(values) < max(values):
+                low, high = np.quantile(values, (0.025, 0.975))
+                estimate = estimate.with_interval(float(low), float(high))  # noqa: PLW2901
+            end = at_bound(estimate.key, self.keys, self.model.telling.most_gib) if estimate.key in self.free else None
+            if end is not None:
+                estimate = replace(estimate, source=f"{estimate.source}; at its bound of {end:.4g}")  # noqa: PLW2901
+            final.append(estimate)
+        return Estimates(final)
+
+    def _drawn_rows(self, random: np.random.Generator) -> Array:
+        """Weights of the figures for rows that are drawn again; those of few rows are drawn as well."""
+        telling = self.model.telling
+        weights = random.exponential(size=len(telling.runs) + len(telling.below) + 5)
+        runs, below = len(telling.runs), len(telling.below)
+        of_reads = np.repeat(weights[runs : runs + below], self.model.reads.sum() // max(below, 1))
+        drawn = np.concatenate([weights[:runs], weights[-5:-4], of_reads, weights[-4:]])
+        return np.asarray(np.sqrt(drawn))
+
+
+_PlayedRow = tuple[OverwriteRun | SteadyWrites, float]
+
+
+def _few(measured: Measurements) -> Measurements:
+    """Runs that decide the victim rule: of many skewed ones some, with the series that they stand in."""
+    steady = [row for row in measured.steady if row.pattern.is_known]
+    series = history.playable(measured.overwritten)
+    every = max(math.ceil((len(steady) + len(series)) / _DECIDING), 1)
+    uniform = [row for row in steady if row.pattern.kind == "uniform"][:1]
+    kept = [row for row in steady if row.pattern.is_skewed][::every]
+    return replace(measured, steady=(*uniform, *kept), overwritten=tuple(itertools.chain.from_iterable(series)))
 
 
 def every_other(measured: Measurements) -> Measurements:
@@ -124,237 +309,181 @@ def every_other(measured: Measurements) -> Measurements:
     )  # fmt: skip
 
 
-def controller(measured: Measurements) -> list[Estimate]:
-    """Keys of the controller in any design: RAM behind which writes are complete, and suspension."""
-    below = [row.write_us["50p"] for row in measured.open_loop if row.is_reached and "50p" in row.write_us]
-    known = bool(below)
-    time_us = min(below) if below else 10.0
-    source = "median of writes at light load" if known else "usual: no response times of writes"
-    usual = "usual for drives with power-loss protection"
-    return [
-        Estimate("engine.controller_us", time_us, "us", min(below, default=None), max(below, default=None), source,
-                 known),
-        Estimate("engine.write_completes", "buffered", source=usual, is_measured=False),
-        Estimate("engine.write_buffer_pages", BUFFER_PAGES, source=usual, is_measured=False),
-        Estimate("engine.write_cache_us", 0.0, "us", source="part of controller_us", is_measured=known),
-        Estimate("engine.write_cache_protected", value=True, source=usual, is_measured=False),
-        Estimate("engine.buffer_reads", value=True, source=usual, is_measured=False),
-        # That RAM is all the cache there is, and the planes of a die are one plane.
-        Estimate("engine.write_cache_pages", 0, source=usual, is_measured=False),
-        Estimate("engine.multi_plane", "none", source=usual, is_measured=False),
-        Estimate("engine.reads_before_urgent", value=True, source=usual, is_measured=False),
-        Estimate("engine.collection_in_turn", value=True, source=usual, is_measured=False),
-        Estimate("engine.suspend", "program-erase", source="tails of reads beside writes"),
-        Estimate("engine.suspend_times", 0, source=usual, is_measured=False),
-        Estimate("engine.suspend_reads", 1_000_000, source=usual, is_measured=False),
-    ]  # fmt: skip
-
-
-def _idle(measured: Measurements) -> reads.IdleReads | None:
-    """What reads one at a time tell of flash pages; None where there are none, or pages of more than two types."""
-    alone = measured.alone_of("read")
-    modes = alone.times.modes() if alone is not None else ()
-    if len(modes) == 1:
-        return reads.IdleReads(modes[0].time_us)
-    if len(modes) == 2:
-        return reads.IdleReads(modes[0].time_us, modes[0].share, modes[1].time_us - modes[0].time_us)
-    return None
-
-
-def _read_times(law: ReadLaw, estimates: Estimates) -> list[Estimate]:
-    """The time of a flash read, from the time of a read on an idle die."""
-    transfer_us = (MAPPING_BYTES + METADATA_BYTES) / BUS_MT_S
-    known = estimates["idle_read_us"]
-    rest = estimates.number("engine.controller_us") + transfer_us + COMMAND_NS / 1e3
-    fast = max(law.base_us - rest, 1.0)
-    mean = fast + (1.0 - law.fast_share) * law.slower_us
-    # The interval is that of an idle die's time, which a fast page gives.
-    low, high = (None if end is None else max(end - law.base_us + mean, 0.0) for end in (known.low, known.high))
-    found = [Estimate("nand.read_us", round(mean, 2), "us", low, high, known.source)]
-    types: list[float] = []
-    if law.slower_us > 0:
-        few = round(law.fast_share * _PAGE_TYPES)
-        types = [fast] * few + [fast + law.slower_us] * (_PAGE_TYPES - few)
-    elif law.jitter > _EVEN:
-        types = [max(fast + time - law.base_us, 1.0) for time in law.idle_quantiles(_PAGE_TYPES).tolist()]
-    if types:
-        rounded = [round(time, 2) for time in types]
-        found.append(Estimate("nand.read_types_us", rounded, "us", source="rise of the median of reads"))
-    return found
-
-
-def _victim(measured: Measurements, estimates: Estimates, used_gib: float, seed: int) -> list[Estimate]:
-    drive, cost = conventional(estimates), _cost(estimates, used_gib)
-    try:
-        victim, errors = victims.chosen_victim(drive, measured, cost, used_gib, seed=seed)
-    except DriveError:
-        unknown = "no skewed pattern: usual"
-        return [Estimate("ftl.gc.victim", "greedy", source=unknown, is_measured=False)]
-    told = ", ".join(f"{name} {error:.0f} %" for name, error in sorted(errors.items(), key=lambda one: one[1]))
-    return [Estimate("ftl.gc.victim", victim, source=f"skewed patterns; mean error of each: {told}")]
-
-
-def _cost(estimates: Estimates, used_gib: float) -> measuring.Cost:
-    """The time that writes take of the dies, from the saturated rate of uniform ones."""
-    amplified = float(laws.amplification(estimates.number(spare.SPACE), used_gib))
-    return measuring.Cost(conventional(estimates), estimates.number(knee.SATURATED), amplified)
-
-
-def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> list[Estimate]:
-    """Space and overhead, corrected by the difference between the twin's amplification and the law of FIFO."""
-    known = spare.telling(measured)
-    series = [rows for rows in history.playable(measured.overwritten) if any(row in known for row in rows)]
-    rows = replace(measured, overwritten=tuple(itertools.chain.from_iterable(series)), steady=())
-    drive = conventional(estimates)
-    played = measuring.closed_loop(drive, rows, measuring.Cost(drive, 1.0, 1.0), 0.0, seed=seed)
-    both = [
-        (row, found)
-        for row, found in pairs(rows.overwritten, played.overwritten)
-        if row in known and row.amplification and found.amplification
-    ]
-    return spare.mended(estimates, *zip(*both, strict=True)) if both else []
-
-
-def _writes_alone(measured: Measurements, estimates: Estimates, used_gib: float, seed: int) -> list[Estimate]:
-    # Without a rate among reads there is nothing to compare, and patterns take a quarter of a minute.
-    if not measured.saturated:
-        return []
-    drive, cost = conventional(estimates), _cost(estimates, used_gib)
-    played = measuring.closed_loop(drive, measured, cost, used_gib, seed=seed)
-    return resuming.writes_alone(measured, played, estimates[knee.SATURATED])
-
-
-def _answers(estimates: Estimates, measured: Measurements, seed: int) -> tuple[OpenLoop, ...]:
-    """The twin under the loads below the knee, and under one that saturates it."""
-    rows = knee.below(measured.open_loop, estimates.number(knee.SATURATED))
-    saturated = front_end.telling(measured.open_loop)
-    little, space = twin.small(conventional(estimates)), estimates.number(spare.SPACE)
-    return tuple(
-        twin.open_loop(little, row, space, seed=seed)
-        for row in [*rows, *([saturated] if saturated is not None else [])]
+def not_nand(key: str, place: str, value: float) -> str:
+    """Why a drive is none that the model can be."""
+    low, high, unit, _ = BOUNDS[key]
+    ends = f"{low:g} to {high:g} {unit}".rstrip()
+    return (
+        f"{place} is {value:,.4g}, which no {key} from {ends} gives: this is not a drive that the model can be, for "
+        "example a hard disk or Optane, or the row is in another unit"
     )
 
 
-def _distance(rows: Sequence[OpenLoop], answers: Sequence[OpenLoop]) -> float:
-    """Mean of the logarithms by which percentiles of reads are off."""
-    misses = [
-        abs(math.log(found.read_us[name] / row.read_us[name]))
-        for row, found in pairs(rows, answers)
-        for name in (FITTED if row.is_reached else FITTED[:1])
-        if name in found.read_us and name in row.read_us
-    ]
-    return statistics.fmean(misses)
+def prepared(measured: Measurements) -> FitCase:
+    """What the measurements tell, and where the search begins."""
+    if not measured.open_loop:
+        raise DriveError(
+            f"{measured.drive}: no response times at offered rates (`latency.csv`), which tell how "
+            "reads and programs meet; a fit needs them at two rates at least"
+        )
+    sources: dict[str, str] = {}
+    controller = _controller(measured, sources)
+    knee = measured.knee
+    below = [row for row in measured.below(knee.number) if "50p" in row.read_us]
+    if len(below) < 2:
+        raise DriveError(
+            f"open loop: {len(below)} of {len(measured.open_loop)} rates lie below the saturated rate of "
+            f"{knee.number:,.0f} writes/s; suspension needs two at least. Measure more rates between 10 % and 90 % of "
+            "that"
+        )
+    sources |= {key: f"read percentiles of open loop at {len(below)} rates" for key in _READ_KEYS}
+    used = measured.used_gib
+    # Uniform runs whose amplification was counted in the steady state.
+    runs = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None
+            and row.overwrites >= STEADY_OVERWRITES]  # fmt: skip
+    others = Estimates([knee, *parallelism.estimates(measured)])
+    keys = {
+        "space_gib": _USUAL_SPACE * used, "overhead": 1.0, "nand.program_us": 1000.0,
+        "engine.controller_us": controller, "idle_read_us": min(row.read_us["50p"] for row in below),
+        "engine.suspend_us": 30.0, "engine.suspend_slice_us": 90.0, "busy_share": BUSY, "engine.resume_us": RESUME_US,
+    }  # fmt: skip
+    fills, sequential, free = {row.fill_gib for row in runs}, None, [*_READ_KEYS]
+    if runs:
+        free.append("space_gib")
+        sources["space_gib"] = f"write amplification of uniform writes at {len(fills)} fills"
+    if len(fills) < 2:
+        ordered = [row.amplification for row in measured.overwritten if row.amplification is not None
+                   and row.pattern.kind == "sequential" and not row.pattern.is_shuffled]  # fmt: skip
+        sequential = statistics.median(ordered) if ordered else None
+    if len(fills) > 1 or sequential is not None:
+        free.append("overhead")
+        sources["overhead"] = "write amplification of sequential writes" if sequential else sources["space_gib"]
+    units = next((one for one in others if one.key == "parallel_units"), None)
+    most = max([used, *(row.fill_gib for row in measured.overwritten)])
+    telling = Telling(runs, sequential, below, None, knee.number, None, used, most, 1, is_counted=bool(runs))
+    if known := [key for key in ("space_gib", "overhead") if key in free]:
+        zeros = _zeros(telling)
+        counters = np.where(np.arange(zeros.size) <= len(runs), 1.0, 0.0)
+        keys.update(DriveModel(telling).solve(keys, known, zeros, rows=counters).keys)
+    is_counted = units is not None and units.is_measured
+    if is_counted:
+        sources["parallel_units"] = units.source  # type: ignore[union-attr]
+    telling = replace(telling, dies=int(units.number) if is_counted else usual_dies(keys["space_gib"]))  # type: ignore[union-attr]
+    # Reads for collection are a share of the dies' time, so that the law of reads needs a program of about this length.
+    busy_us = telling.dies * 1e6 / knee.number / float(amplification(keys["space_gib"], used, keys["overhead"]))
+    keys["nand.program_us"] = min(max(0.8 * busy_us * PROGRAM_PAGES, 200.0), 9000.0)
+    free.append("nand.program_us")
+    sources["nand.program_us"] = f"{knee.source}, for these dies"
+    telling = front_end(measured, telling, keys, free, sources)
+    if telling.saturated is None:
+        telling = replace(telling, alone_per_s=knee.number)
+    case = FitCase(DriveModel(telling), keys, free, sources, _zeros(telling), others, _seen(measured, telling))
+    return _with_page_types(case, measured)
 
 
-def _refined(
-    estimates: Estimates, measured: Measurements, law: ReadLaw, idle: reads.IdleReads | None, note: Notify, seed: int
-) -> Estimates:
-    """The estimates whose twin, measured as the drive was, comes nearest."""
-    used, saturated = max(row.fill_gib for row in measured.open_loop), estimates.number(knee.SATURATED)
-    tried: list[_TwinTrial] = []
-    for round_ in range(ROUNDS):
-        note(f"the twin, round {round_ + 1} of {ROUNDS}")
-        estimates = _saturated(_next(tried, law, measured) if tried else estimates, measured, used, seed)
-        answers = _answers(estimates, measured, seed)
-        found, _ = reads.read_law(answers, saturated, law, idle, law.sensing)
-        tried.append(_TwinTrial(estimates, found, _distance(measured.open_loop, answers), answers))
-        if tried[-1].distance < _NEAR:
-            break
-    # What two keys do alike no step tells apart: a later round is not always nearer.
-    return min(tried, key=lambda one: one.distance).estimates
+def _zeros(telling: Telling) -> Array:
+    return np.zeros(DriveModel(telling).measured.size)
 
 
-@dataclass(frozen=True)
-class _TwinTrial:
-    """A twin, the law's fit to its reads, and the distance of these from the drive's."""
+def _controller(measured: Measurements, sources: dict[str, str]) -> float:
+    """Time of a write that RAM takes at once.
 
-    estimates: Estimates
-    law: ReadLaw
-    distance: float
-    answers: tuple[OpenLoop, ...]
-
-    @property
-    def keys(self) -> np.ndarray:
-        """Suspend delay and slice."""
-        return np.array([self.estimates.number(key) for key in _SUSPENSION])
-
-
-def _next(tried: Sequence[_TwinTrial], law: ReadLaw, measured: Measurements) -> Estimates:
-    """What the next twin is to be: the keys of reads moved, and a smaller program unit where waits ask for it."""
-    estimates, saturated = _moved_reads(tried, law), front_end.telling(tried[-1].answers)
-    if saturated is None:
-        return estimates
-    return estimates.with_all(front_end.smaller_unit(estimates, measured.open_loop, saturated))
-
-
-def _moved_reads(tried: Sequence[_TwinTrial], law: ReadLaw) -> Estimates:
-    """The keys of reads, moved by the difference of the law's fits to the last twin and to the drive."""
-    last = tried[-1]
-    later_us = law.base_us - last.law.base_us
-    read, wait, piece = (last.estimates[key] for key in ("nand.read_us", *_SUSPENSION))
-    wait_us, piece_us = _step(tried, law)
-    moved = [
-        _moved(read, read.number + later_us),
-        _moved(wait, wait.number + wait_us),
-        _moved(piece, max(piece.number + piece_us, 1.0)),
-    ]
-    if "nand.read_types_us" in last.estimates:
-        types = last.estimates["nand.read_types_us"]
-        times = types.value if isinstance(types.value, list) else []
-        moved.append(replace(types, value=[round(max(time + later_us, 1.0), 2) for time in times]))
-    return last.estimates.with_all(moved)
-
-
-def _step(tried: Sequence[_TwinTrial], law: ReadLaw) -> np.ndarray:
-    """By how much suspend delay and slice are to move, in us: the step of Broyden's method.
-
-    The figures of the law follow the keys of the twin by less than the keys move, or by more. By how much, the rounds
-    so far tell (Broyden, Mathematics of Computation 19, 1965).
+    Raises:
+        DriveError: at no rate a read or a write takes as long as on a drive with NAND.
     """
-    figures = [np.array([one.law.suspend_us, one.law.slice_us]) for one in tried]
-    slopes = np.eye(2)
-    for (before, old), (after, new) in itertools.pairwise(zip(tried, figures, strict=True)):
-        by = after.keys - before.keys
-        if by @ by > 0:
-            slopes += np.outer(new - old - slopes @ by, by) / (by @ by)
-    wanted = np.array([law.suspend_us, law.slice_us]) - figures[-1]
-    step = np.linalg.pinv(slopes, rcond=_LEAST_SLOPE) @ wanted
-    return np.asarray(np.clip(step, -_LONGEST_STEP_US, _LONGEST_STEP_US))
+    rows = [row for row in measured.open_loop if row.is_reached] or list(measured.open_loop)
+    reads = min((row for row in rows if "50p" in row.read_us), key=lambda row: row.read_us["50p"], default=rows[0])
+    low, high, *_ = BOUNDS["nand.read_us"]
+    if not low <= reads.read_us.get("50p", low) <= _LIGHTEST * high:
+        raise DriveError(not_nand("nand.read_us", f"{reads}: read p50", reads.read_us["50p"]))
+    writes = min((row for row in rows if "50p" in row.write_us), key=lambda row: row.write_us["50p"], default=None)
+    if writes is None:
+        return 10.0
+    sources["engine.controller_us"] = "median of writes at light load"
+    if writes.write_us["50p"] > BOUNDS["engine.controller_us"].high:
+        raise DriveError(not_nand("engine.controller_us", f"{writes}: write p50", writes.write_us["50p"]))
+    return max(writes.write_us["50p"], BOUNDS["engine.controller_us"].low)
 
 
-def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, seed: int) -> Estimates:
-    """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long.
+def front_end(
+    measured: Measurements, telling: Telling, keys: dict[str, float], free: list[str], sources: dict[str, str]
+) -> Telling:
+    """Slots and arbitration; no limit where reads pass writes and all writes wait alike, or where nothing tells."""
+    rows = [row for row in measured.saturated if "50p" in row.read_us and row.write_us.get("50p")]
+    if not rows:
+        return telling
+    row = replace(
+        rows[len(rows) // 2], writes_per_s=statistics.median(one.writes_per_s for one in rows),
+        reads_per_s=statistics.median(one.reads_per_s for one in rows),
+        read_us={"50p": statistics.median(one.read_us["50p"] for one in rows)},
+        write_us={"50p": statistics.median(one.write_us["50p"] for one in rows)},
+    )  # fmt: skip
+    telling = replace(telling, saturated=row)
+    read, write = row.read_us["50p"], row.write_us["50p"]
+    source = f"medians of reads and writes at {row.offered_per_s:,.0f}/s, saturated"
+    # Only a write holds a slot for long.
+    held = max((write - read) * row.writes_per_s / 1e6, 1.0)
+    if write < _IN_TURN * row.bulk_write_us.get("50p", write):
+        turn_us = max(read - DriveModel(telling).served_us, 1.0) / TURN
+        keys["pages_of_a_turn"] = min(max(turn_us * row.writes_per_s / 1e6, 4.0), 3000.0)
+        free.append("pages_of_a_turn")
+        sources["pages_of_a_turn"] = f"reads at {row.offered_per_s:,.0f}/s wait for programs that free slots"
+        telling = replace(telling, arbitration="round-robin")
+    elif read >= _SHARED * write:
+        telling = replace(telling, arbitration="fifo")
+    else:
+        doubt = "" if read <= _PASSED * write else "; reads are neither near writes nor far below them: uncertain"
+        if not doubt:
+            sources["engine.slots"] = f"{source}: reads pass, writes wait alike"
+        return telling
+    keys["engine.slots"] = min(held, 4000.0)
+    free.append("engine.slots")
+    sources["engine.slots"] = source
+    return telling
 
-    Where it is known how fast writes alone are, the time to resume moves as well.
-    """
-    row, target = front_end.telling(measured.open_loop), estimates.number(knee.SATURATED)
-    # Flash reads for collection are a fixed part of a page's cost.
-    sensing = sensing_share(estimates, target, used_gib, estimates.number("nand.read_us"))
-    for _ in range(_RATE_STEPS):
-        little, space = twin.small(conventional(estimates)), estimates.number(spare.SPACE)
-        moved: list[Estimate] = []
-        if row is None:
-            times = twin.saturated_per_s(little, used_gib, space, seed=seed) / target
-        else:
-            again = twin.open_loop(little, row, space, seed=seed)
-            times, moved = again.writes_per_s / target, front_end.mended(estimates, measured.open_loop, again)
-        if abs(times - 1.0) < _RATE_GOOD:
-            if row is None or resuming.ALONE not in estimates:
-                return estimates.with_all(moved)
-            alone = twin.saturated_per_s(little, used_gib, space, seed=seed)
-            resume = resuming.mended(estimates, row, again.writes_per_s, alone)
-            if not resume:
-                return estimates.with_all(moved)
-            moved, times = moved + resume, alone / estimates.number(resuming.ALONE)
-        program = estimates["nand.program_us"]
-        times = min(max(times ** (_RATE_POWER / (1.0 - sensing)), 1.0 / _RATE_STEP), _RATE_STEP)
-        estimates = estimates.with_all([*moved, _moved(program, program.number * times)])
-    return estimates
+
+def _seen(measured: Measurements, telling: Telling) -> Measurements:
+    """The rows that the fit looks at: none near the knee, none that it cannot play, and of fills what it needs."""
+    saturated = measured.saturated if telling.saturated is not None else ()
+    rows = tuple(row for row in measured.open_loop if row in telling.below or row in saturated)
+    runs = [row for row in itertools.chain.from_iterable(history.playable(measured.overwritten))
+            if row.pattern.kind != "sequential" or telling.sequential is not None]  # fmt: skip
+    return replace(measured, open_loop=rows, overwritten=tuple(runs))
 
 
-def _moved(one: Estimate, value: float) -> Estimate:
-    """An estimate with another value; its interval goes along."""
-    value = max(round(value, 2), 0.0)
-    by = value - one.number
-    low, high = (None if end is None else max(end + by, 0.0) for end in (one.low, one.high))
-    return replace(one, value=value, low=low, high=high)
+def _with_page_types(case: FitCase, measured: Measurements) -> FitCase:
+    """With one type of flash page whose times spread, or two; as reads one at a time tell, or else the better."""
+    alone = measured.alone_of("read")
+    modes = alone.times.modes() if alone is not None else ()
+    spread = {**case.keys, "idle_read_spread": 0.08}
+    two = {**case.keys, "fast_page_share": 0.6, "slow_page_more_us": 0.4 * case.keys["idle_read_us"]}
+    sources = {**case.sources, "fast_page_share": "rise of the median of reads"}
+    sources |= {"slow_page_more_us": sources["fast_page_share"], "idle_read_spread": sources["fast_page_share"]}
+    case = replace(case, sources=sources)
+    if len(modes) in (1, 2):
+        known = "modes of reads one at a time"
+        free = [key for key in case.free if key != "idle_read_us"]
+        keys = {**case.keys, "idle_read_us": modes[0].time_us}
+        if len(modes) == 2:
+            keys |= {"fast_page_share": modes[0].share, "slow_page_more_us": modes[1].time_us - modes[0].time_us}
+        told = dict.fromkeys(("idle_read_us", "fast_page_share", "slow_page_more_us"), known)
+        return replace(case, keys=keys, free=free, sources={**sources, **told}).solved()
+    kinds = [
+        replace(case, keys=keys, free=[*case.free, *more]).solved()
+        for keys, more in ((spread, ["idle_read_spread"]), (two, ["fast_page_share", "slow_page_more_us"]))
+    ]
+    even, apart = (kind.model.misfit(kind.keys) for kind in kinds)
+    return kinds[1] if apart < _TWO_TYPES_GAIN * even else kinds[0]
+
+
+def _starts(keys: Mapping[str, float], free: Sequence[str]) -> Iterator[dict[str, float]]:
+    """Places to begin at: percentiles step, so that there is more than one valley."""
+    shares = (0.3, 0.6, 0.9) if "fast_page_share" in free else (keys.get("fast_page_share", 1.0),)
+    for suspend_us, share in itertools.product((10.0, 60.0), shares):
+        more = {"fast_page_share": share} if "fast_page_share" in keys else {}
+        yield {**keys, "engine.suspend_us": suspend_us, **more}
+
+
+def predicted(drive: FittedDrive, asked: Measurements, note: Notify = lambda _: None, *, seed: int = 1) -> Measurements:
+    """The rows that are asked for, as the twin of a fitted drive has them; another seed than that of the fit."""
+    return measuring.measure(drive.system, asked, note, seed=seed)

@@ -108,24 +108,20 @@ class Histogram:
         density = np.zeros_like(grid)
         for log, weight in zip(logs, weights, strict=True):
             density += weight * np.exp(-0.5 * ((grid - log) / _SMOOTH) ** 2)
-        return tuple(_modes(grid, density))
+        return _modes(grid, density)
 
 
-def _modes(grid: np.ndarray, density: np.ndarray) -> list[Mode]:
-    tops = [int(at) for at in np.flatnonzero((density[1:-1] > density[:-2]) & (density[1:-1] >= density[2:])) + 1]
-    total = density.sum()
-    while len(tops) > 1:
-        cuts = [int(left + density[left:right].argmin()) for left, right in itertools.pairwise(tops)]
-        ends = [0, *cuts, grid.size]
-        shares = [density[begin:end].sum() / total for begin, end in itertools.pairwise(ends)]
-        weak = [at for at, share in enumerate(shares) if share < _LEAST_SHARE]
-        flat = [
-            at if density[tops[at]] < density[tops[at + 1]] else at + 1
-            for at, cut in enumerate(cuts)
-            if density[cut] > _VALLEY * min(density[tops[at]], density[tops[at + 1]])
-        ]
-        if not weak and not flat:
-            return [Mode(float(np.exp(grid[top])) / 1e3, float(share)) for top, share in zip(tops, shares, strict=True)]
-        # The least of those that are no peaks goes first: its share may make a neighbour one.
-        del tops[min(weak + flat, key=lambda at: density[tops[at]])]
-    return [Mode(float(np.exp(grid[top])) / 1e3, 1.0) for top in tops]
+def _modes(grid: np.ndarray, density: np.ndarray) -> tuple[Mode, ...]:
+    from scipy.signal import find_peaks  # loads for half a second
+
+    peaks, found = find_peaks(density, prominence=0.0)
+    tops = [int(top) for top in peaks[found["prominences"] >= (1.0 - _VALLEY) * density[peaks]]]
+    while True:
+        ends = [0, *(int(left + density[left:right].argmin()) for left, right in itertools.pairwise(tops)), grid.size]
+        shares = [density[begin:end].sum() / density.sum() for begin, end in itertools.pairwise(ends)]
+        if min(shares) >= _LEAST_SHARE:
+            return tuple(
+                Mode(float(np.exp(grid[top])) / 1e3, float(share)) for top, share in zip(tops, shares, strict=True)
+            )
+        # The least goes first: its share may make a neighbour a mode.
+        del tops[int(np.argmin(shares))]

@@ -8,12 +8,12 @@ page stands for as many neighbours in popularity of the real drive.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from flashtwin import _core
-from flashtwin.drives.tables import OverwriteRun
+from flashtwin.drives.patterns import Pattern
+from flashtwin.drives.tables import Measurements, OverwriteRun, SteadyWrites
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
 
@@ -21,28 +21,19 @@ from flashtwin.settings import Value
 BLOCKS, BLOCK_PAGES = 600, 512
 #: Blocks of a plane that hold no data: collection begins at two free ones, and one of the host's is open.
 KEPT_BACK = 3
-_PARTS = 8
+_QUARTERS = 4
+#: Overwrites by which a skewed pattern is in its steady state.
+OVERWRITES = 10.0
 
 
-@dataclass(frozen=True)
-class HistoryRun:
-    """One run on the twin."""
+def played(rows: Sequence[OverwriteRun], space_gib: float, drive: System, *, seed: int = 0) -> list[float]:
+    """Pages programmed by pages written, in the last quarter of each run of one series.
 
-    #: Pages programmed by pages written, by eighths of the run; the overhead of a program is not in it.
-    eighths: tuple[float, ...]
-
-    @property
-    def last_quarter(self) -> float:
-        """As `wa_last_quarter` counts it."""
-        return sum(self.eighths[-2:]) / 2
-
-
-def played(rows: Sequence[OverwriteRun], space_gib: float, drive: System, *, seed: int = 0) -> list[HistoryRun]:
-    """The runs of one series, one after the other on a drive that was erased before the first.
+    The runs follow one another on a drive that was erased before the first. The overhead of a program is not in it.
 
     Args:
         rows: the series, in order.
-        space_gib: physical space, as `spare` has it.
+        space_gib: physical space.
         drive: whose controller writes. It is played on one plane: a block is a superblock, taken as a whole.
         seed: of the addresses and of the controller.
 
@@ -54,9 +45,25 @@ def played(rows: Sequence[OverwriteRun], space_gib: float, drive: System, *, see
     flash = _core.Overwriting(drive.with_sets({**_ONE_PLANE, "seed": seed})._resolved, max(pages_of.values()))
     random, page_bytes = np.random.default_rng(seed), int(drive.config["nand"]["page_bytes"])
     return [
-        HistoryRun(tuple(_written(flash, row, pages_of[row.fill_gib], int(row.fill_gib * 2**30) // page_bytes, random)))
+        _last_quarter(flash, row, pages_of[row.fill_gib], int(row.fill_gib * 2**30) // page_bytes, random)
         for row in rows
     ]
+
+
+def amplified(
+    drive: System, asked: Measurements, used_gib: float, space_gib: float, *, seed: int = 0
+) -> Iterator[tuple[OverwriteRun | SteadyWrites, float]]:
+    """The rows without a clock, and what each amplifies; those whose addresses cannot be drawn are left out.
+
+    A row of `steady` is a run by itself, after the drive was erased and filled in order (SSD-iq, scripts/benchwa.sh).
+    """
+    for series in playable(asked.overwritten):
+        yield from zip(series, played(series, space_gib, drive, seed=seed), strict=True)
+    for row in asked.steady:
+        if row.pattern.is_known:
+            runs = [(Pattern("sequential"), 1.0), (row.pattern, OVERWRITES)]
+            alone = [OverwriteRun(used_gib, pattern, "", times, None, 0.0) for pattern, times in runs]
+            yield row, played(alone, space_gib, drive, seed=seed)[-1]
 
 
 def begin_collection(blocks: int) -> dict[str, float]:
@@ -74,14 +81,15 @@ def playable(rows: Iterable[OverwriteRun]) -> list[list[OverwriteRun]]:
     return [series for series in by_series(rows) if all(row.pattern.is_known for row in series)]
 
 
-def _written(
+def _last_quarter(
     drive: _core.Overwriting, row: OverwriteRun, pages: int, ranks: int, random: np.random.Generator
-) -> Iterator[float]:
-    count = max(int(row.overwrites * pages), _PARTS)
-    addresses = row.pattern.addresses(pages, count, random, ranks=ranks)
-    for part in np.array_split(addresses.astype(np.uint32), _PARTS):
-        host, programs, _, _ = drive.write(part.tobytes())
-        yield programs / host
+) -> float:
+    count = max(int(row.overwrites * pages), _QUARTERS)
+    addresses = row.pattern.addresses(pages, count, random, ranks=ranks).astype(np.uint32)
+    last = count - count // _QUARTERS
+    drive.write(addresses[:last].tobytes())
+    host, programs, _, _ = drive.write(addresses[last:].tobytes())
+    return programs / host
 
 
 #: The keys of the drive that is played: pages are programmed one by one, since only their number counts.

@@ -25,7 +25,6 @@ PARTS = 8
 #: Offered rates of the open loop, in percent of the saturated rate.
 RATES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120)
 DEPTHS = tuple(2**power for power in range(11))
-SIZES_KIB = tuple(2**power for power in range(2, 11))
 #: Zones take more than ten overwrites until they are settled.
 _ZONE_OVERWRITES = 12.0
 #: What times are told for, where no size is given, and how fast such a drive is thought to be.
@@ -122,7 +121,7 @@ def _run(name: str, job: str, **variables: str | int) -> str:
 
 
 def _reading(plan: ProbePlan) -> Iterator[Probe]:
-    timed, short = _timed(plan.seconds), max(plan.seconds / 2, 1)
+    timed = _timed(plan.seconds)
     yield Probe(
         "read-alone", "Reads of 4 KB, one at a time", "fixed delay and tR; modes of the histogram are page types",
         plan.seconds, _job("read-alone", f"rw=randread\nbs=4k\niodepth=1\n{timed}"), [_run("read-alone", "read-alone")],
@@ -139,12 +138,6 @@ def _reading(plan: ProbePlan) -> Iterator[Probe]:
             for jobs in (max(min(depth // 8, 16), 1),)
         ],
     )
-    yield Probe(
-        "read-size", "Reads of 4 KB to 1 MB, one at a time", "rate of a channel's bus, stripe, rate of the link",
-        short * len(SIZES_KIB),
-        _job("read-size size=${BYTES}", f"rw=randread\nbs=${{KIB}}k\niodepth=1\n{_timed(short)}"),
-        [_run(f"read-size-{kib:04}k", "read-size", KIB=kib, BYTES=kib * 1024) for kib in SIZES_KIB],
-    )  # fmt: skip
 
 
 def _writing(plan: ProbePlan) -> Iterator[Probe]:

@@ -14,6 +14,10 @@ Array = np.ndarray
 
 #: No rest of a slice is longer than this many means (`engine.suspend_slice_us`): longer ones are cut to it.
 SLICE_CUT = 5.0
+#: Standard deviation of the logistic distribution with scale 1.
+_LOGISTIC = float(np.pi / np.sqrt(3.0))
+#: Halvings by which a percentile is found.
+_HALVINGS = 20
 
 
 def amplification(physical: Array | float, used: Array | float, overhead: float = 1.0) -> Array:
@@ -41,6 +45,18 @@ def senses(valid: Array | float, pages: int) -> Array:
     A flash page is read unless all its pages are invalid: (1 - (1 - v)^m) / m.
     """
     return (1.0 - (1.0 - np.asarray(valid, dtype=float)) ** pages) / pages
+
+
+def write_us(amplified: float, program_us: float, read_us: float, sense_pages: int) -> float:
+    """Time of the dies for a page that the host writes: A (tPROG / K + tR (1 - (1 - v)^m) / m).
+
+    Args:
+        amplified: pages programmed for a page written, with all that collection moves.
+        program_us: of one page, tPROG / K.
+        read_us: of a flash page.
+        sense_pages: pages of a flash page.
+    """
+    return amplified * (program_us + read_us * float(senses(valid_share(max(amplified, 1.0)), sense_pages)))
 
 
 @dataclass(frozen=True)
@@ -72,13 +88,15 @@ class ReadLaw:
         u = np.clip(self.busy * load, 0.0, 1.0)
         total = np.zeros(np.broadcast_shapes(np.shape(time_us), np.shape(load)))
         for share, more in ((self.fast_share, 0.0), (1.0 - self.fast_share, self.slower_us)):
+            if share <= 0.0:
+                continue
             ready = self.base_us + more
             idle = _soft_step((time_us - ready) / (self.jitter * ready))
             late = np.maximum(time_us - ready - self.suspend_us, 0.0) / self.slice_us
             programs = np.where(late < SLICE_CUT, -np.expm1(-late), 1.0)
             # A flash read is about as long as all of a read of an idle die.
-            senses = np.clip((time_us - ready) / self.base_us, 0.0, 1.0)
-            busy = (1.0 - self.sensing) * programs + self.sensing * senses
+            rest = np.clip((time_us - ready) / self.base_us, 0.0, 1.0)
+            busy = (1.0 - self.sensing) * programs + self.sensing * rest
             total = total + share * ((1.0 - u) * idle + u * busy)
         return total
 
@@ -88,7 +106,7 @@ class ReadLaw:
         shares = np.asarray(shares, dtype=float)[None, :]
         low = np.zeros((load.size, shares.size))
         high = np.full_like(low, 2.0 * (self.base_us + self.slower_us) + self.suspend_us + 6.0 * self.slice_us)
-        for _ in range(32):
+        for _ in range(_HALVINGS):
             middle = (low + high) / 2.0
             enough = self.share_below(middle, load) >= shares
             high, low = np.where(enough, middle, high), np.where(enough, low, middle)
@@ -98,10 +116,6 @@ class ReadLaw:
         """Times in us of fast pages on an idle die, one for each of `count` equal shares of them."""
         shares = (np.arange(count) + 0.5) / count
         return self.base_us * (1.0 + self.jitter * np.log(shares / (1.0 - shares)) / _LOGISTIC)
-
-
-#: Standard deviation of the logistic distribution with scale 1: pi / sqrt(3).
-_LOGISTIC = float(np.pi / np.sqrt(3.0))
 
 
 def _soft_step(x: Array) -> Array:

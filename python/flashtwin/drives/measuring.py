@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from flashtwin.drives import history, laws, twin
+from flashtwin.drives.drive import fitted_rows
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import Depth, Measurements, OpenLoop, OverwriteRun, SingleRequests, SteadyWrites
+from flashtwin.drives.tables import Depth, Measurements, OpenLoop, OverwriteRun, SingleRequests
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System
@@ -21,8 +21,8 @@ PATTERNS = (
     Pattern("zones", is_shuffled=True, zones=((0.95, 0.05), (0.05, 0.95))),
 )
 SEQUENTIAL, UNIFORM = Pattern("sequential"), Pattern("uniform")
-#: Overwrites by which a pattern is in its steady state: uniform writes, and others.
-UNIFORM_OVERWRITES, OVERWRITES = 4.0, 10.0
+#: Overwrites by which uniform writes are in their steady state.
+UNIFORM_OVERWRITES = 4.0
 #: Reads under way, each number an experiment. With more of them, some read the same flash page: the twin has few.
 DEPTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 #: The value of an experiment that was not measured yet.
@@ -51,7 +51,7 @@ def usual(drive: System, per_s: float, fill: float = FILLS[-1]) -> Measurements:
     space = space_gib(drive)
     used = fill * space
     runs = [(share * space, f"uniform at {share:.0%}", UNIFORM, UNIFORM_OVERWRITES) for share in FILLS]
-    runs += [(used, str(pattern), pattern, OVERWRITES) for pattern in PATTERNS]
+    runs += [(used, str(pattern), pattern, history.OVERWRITES) for pattern in PATTERNS]
     overwritten = [
         OverwriteRun(gib, pattern, series, times, _UNKNOWN, _UNKNOWN)
         for gib, series, then, overwrites in runs
@@ -59,7 +59,7 @@ def usual(drive: System, per_s: float, fill: float = FILLS[-1]) -> Measurements:
     ]
     # Below saturation, the served rate is the offered one.
     rates = [
-        OpenLoop(used, offered, 0.0, offered if share < 1.0 else _UNKNOWN, {}, {})
+        OpenLoop(used, offered, 0.0, offered if share < 1.0 else _UNKNOWN, {}, {}, asked_per_s=offered)
         for share in RATES
         for offered in (round(share * per_s),)
     ]
@@ -87,20 +87,22 @@ def measure(
         drive: a system with all its blocks; it is made smaller here.
         asked: rows of a drive, or of `usual`: fills, rates, patterns and depths count.
         note: called with each step.
-        fill: share of the physical space in use, of patterns whose rows do not say it.
+        fill: share of the physical space in use, of patterns whose rows do not say it. Without it, that of the rows
+            that the drive was fitted on.
         seed: of the loads.
 
     Raises:
         DriveError: the drive is too small, or the fill is not known.
         SimError: the system cannot serve them.
     """
-    fills = [*(row.fill_gib for row in asked.open_loop), *(row.fill_gib for row in asked.overwritten)]
-    if not fills and asked.steady and fill is None:
+    fitted = fitted_rows(drive)
+    used = asked.used_gib or (fill or 0.0) * space_gib(drive) or (fitted.fill_gib if fitted is not None else 0.0)
+    if not used and asked.steady:
         raise DriveError(
-            f"{asked.drive}: patterns alone do not say how much of the drive was in use; give --fill as its share of "
-            "the physical space"
+            f"{asked.drive}: patterns alone do not say how much of the drive was in use, and neither does the file of "
+            "the twin; give --fill as its share of the physical space"
         )
-    used = max(fills, default=(fill or FILLS[-1]) * space_gib(drive))
+    used = used or FILLS[-1] * space_gib(drive)
     return _measured(drive, asked, used, _saturated_per_s(drive, used, note, seed), note, seed)
 
 
@@ -127,50 +129,19 @@ def _measured(drive: System, asked: Measurements, used: float, per_s: float, not
                   for one in asked.alone if one.kind == "read")  # fmt: skip
     depths = tuple(twin.reads_at_depth(little, one.depth, used, space, seed=seed) for one in asked.depths)
     note("write amplification")
-    cost = Cost(drive, per_s, float(laws.amplification(space, used)))
-    closed = closed_loop(drive, asked, cost, used, seed=seed)
-    return replace(closed, open_loop=tuple(rows), alone=alone, depths=depths)
+    budget_us = per_s * _write_us(drive, float(laws.amplification(space, used)))
+    overwritten, steady = [], []
+    for run, amplified in history.amplified(drive, asked, used, space, seed=seed):
+        writes_per_s = budget_us / _write_us(drive, amplified)
+        if isinstance(run, OverwriteRun):
+            overwritten.append(replace(run, amplification=amplified * overhead(drive), writes_per_s=writes_per_s))
+        else:
+            steady.append(replace(run, writes_per_s=writes_per_s, write_us={}))
+    return Measurements(drive.name, tuple(rows), tuple(overwritten), tuple(steady), alone, depths)
 
 
-def closed_loop(drive: System, asked: Measurements, cost: Cost, used_gib: float, *, seed: int = 0) -> Measurements:
-    """Of the rows that are asked for those without a clock: amplification, and the rate that follows from it."""
-    overwritten = tuple(_overwritten(drive, asked.overwritten, cost, seed))
-    return Measurements(drive.name, (), overwritten, tuple(_steady(drive, asked.steady, used_gib, cost, seed)))
-
-
-class Cost:
-    """The time that a write takes of the dies, by amplification: from one rate to others."""
-
-    def __init__(self, drive: System, per_s: float, amplified: float) -> None:
-        """`per_s` writes at this amplification, without the overhead."""
-        nand = drive.config["nand"]
-        self._program_us = float(nand["program_us"]) / int(nand["program_pages"])
-        self._read_us, self._sense_pages = float(nand["read_us"]), int(nand["sense_pages"])
-        self._budget = per_s * self._of(amplified)
-
-    def per_s(self, amplified: float) -> float:
-        """Writes a second at this amplification: 1 / (X A) = (tPROG / K + tR (1 - (1 - v)^m) / m) / D."""
-        return self._budget / self._of(amplified)
-
-    def _of(self, amplified: float) -> float:
-        senses = float(laws.senses(laws.valid_share(max(amplified, 1.0)), self._sense_pages))
-        return amplified * (self._program_us + self._read_us * senses)
-
-
-def _overwritten(drive: System, rows: Sequence[OverwriteRun], cost: Cost, seed: int) -> Iterator[OverwriteRun]:
-    space, more = space_gib(drive), overhead(drive)
-    for series in history.playable(rows):
-        for row, run in zip(series, history.played(series, space, drive, seed=seed), strict=True):
-            found = run.last_quarter
-            yield replace(row, amplification=found * more, writes_per_s=cost.per_s(found))
-
-
-def _steady(
-    drive: System, rows: Sequence[SteadyWrites], used_gib: float, cost: Cost, seed: int
-) -> Iterator[SteadyWrites]:
-    """Each pattern by itself, after the drive was erased and filled in order (SSD-iq, scripts/benchwa.sh)."""
-    for row in (one for one in rows if one.pattern.is_known):
-        runs = [(SEQUENTIAL, 1.0), (row.pattern, OVERWRITES)]
-        series = [OverwriteRun(used_gib, pattern, "", times, None, 0.0) for pattern, times in runs]
-        found = history.played(series, space_gib(drive), drive, seed=seed)[-1].last_quarter
-        yield replace(row, writes_per_s=cost.per_s(found), write_us={})
+def _write_us(drive: System, amplified: float) -> float:
+    """Time of the dies for a write at this amplification, from one rate to others."""
+    nand = drive.config["nand"]
+    program_us = float(nand["program_us"]) / int(nand["program_pages"])
+    return laws.write_us(amplified, program_us, float(nand["read_us"]), int(nand["sense_pages"]))

@@ -1,4 +1,4 @@
-"""Parallel units, service times and buses of a drive, from experiments that only this module looks at.
+"""Parallel units and service times of a drive, from experiments that only this module looks at.
 
 Times are microseconds. Each law names its source; a figure that the data do not determine counts as undetermined.
 """
@@ -13,18 +13,16 @@ from scipy.optimize import OptimizeResult, least_squares
 
 from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.histogram import Histogram
-from flashtwin.drives.tables import Depth, Measurements, SingleRequests, SizedReads
+from flashtwin.drives.tables import Depth, Measurements, SingleRequests
 
 #: Error of the law of parallel units itself, by which intervals are widened (simulations: up to 8 %).
 _MODEL_ERROR = 0.08
 #: A fit that misses its rates by more than this tells nothing.
 _WORST_MISS = 0.06
-#: A limit of the front end must lessen the misses to this share to be believed in.
-_LIMIT_GAIN = 0.5
+#: Beyond this, rates that stay below the law at the greatest depths are limited by a front end.
+_LIMITED_MISS = 0.02
 #: Weight of the prior of Z, as a share of one read, beside the logarithm of one rate.
 _FIXED_WEIGHT = 0.5
-#: Behind a front end that is slower than this share of their rate, units are hidden.
-_HIDDEN = 0.7
 #: Bytes of a parallel unit in GiB: from a plane of 256 Gbit flash to two dies of 1 Tbit.
 _UNIT_GIB = (8.0, 256.0)
 #: Farther than this from a number that drives have, D is not rounded.
@@ -46,8 +44,6 @@ def _of_reads(measured: Measurements) -> Iterator[Estimate]:
     if measured.depths:
         times = None if alone is None else alone.times
         yield from parallel_units(measured.depths, times, measured.capacity_bytes, _unhurried_write_us(measured))
-    if measured.sizes:
-        yield from rates(measured.sizes)
 
 
 def _unhurried_write_us(measured: Measurements) -> float | None:
@@ -74,9 +70,7 @@ def page_types(alone: SingleRequests) -> Iterator[Estimate]:
     yield Estimate("read_modes_us", [round(mode.time_us, 1) for mode in modes], "us", source=source)
 
 
-def throughput(
-    depths: np.ndarray, units: float, service: float, fixed: float, cv: float, limit: float = 0.0
-) -> np.ndarray:
+def throughput(depths: np.ndarray, units: float, service: float, fixed: float, cv: float) -> np.ndarray:
     """Reads a second with n under way on `units` servers that draw requests evenly, at each depth.
 
     Mean value analysis of a closed network with first-come-first-served queues whose service times have a coefficient
@@ -90,18 +84,16 @@ def throughput(
         service: time S on a unit.
         fixed: time Z that passes nowhere in a queue.
         cv: of the service time.
-        limit: microseconds a request takes of a front end that serves one at a time; 0: none.
     """
-    queue = busy = ahead = 0.0
+    queue = busy = 0.0
     rest = (1.0 + cv * cv) / 2.0
     # With the second part the intercept keeps its meaning for any number of units.
     ahead_of_it = rest + (1.0 - rest) / units
     rates = np.zeros(int(depths[-1]) + 1)
     for under_way in range(1, rates.size):
         response = service * (1.0 + max(queue - busy, 0.0) + busy * ahead_of_it)
-        before = limit * (1.0 + ahead)
-        rate = under_way / (fixed + response + before)
-        queue, busy, ahead = rate * response / units, min(rate * service / units, 1.0), rate * before
+        rate = under_way / (fixed + response)
+        queue, busy = rate * response / units, min(rate * service / units, 1.0)
         rates[under_way] = rate * 1e6
     return np.asarray(rates[depths.astype(int)])
 
@@ -127,34 +119,30 @@ def parallel_units(
         return [_unknown("parallel_units", "reads at depth 1 and four more depths are needed")]
     one_us = 1e6 / found[0]
     deviation = 0.0 if alone is None else alone.trimmed(_HOST).deviation_us
-    plain = _fitted(depths, found, one_us, deviation, fixed_us, has_limit=False)
-    limited = _fitted(depths, found, one_us, deviation, fixed_us, has_limit=True)
-    is_limited = _miss(limited) < _LIMIT_GAIN * _miss(plain) and _miss(plain) > 0.01
-    best = limited if is_limited else plain
-    if _miss(best) > _WORST_MISS:
-        return [_unknown("parallel_units", f"the rates by depth miss any number of units by {_miss(best):.0%}")]
-    return list(_unit_figures(best, one_us, found, capacity_bytes, is_limited=is_limited))
+    best = _fitted(depths, found, one_us, deviation, fixed_us)
+    miss = _miss(best)
+    # Where the law goes on to rise and the drive does not, something in front of the units is the limit.
+    is_limited = miss > _LIMITED_MISS and float(np.mean(best.fun[depths.size - 2 : depths.size])) > _LIMITED_MISS / 2
+    if is_limited or miss > _WORST_MISS:
+        hidden = "; a front end hides them" if is_limited else ""
+        return [_unknown("parallel_units", f"the rates by depth miss any number of units by {miss:.1%}{hidden}")]
+    return list(_unit_figures(best, one_us, found, capacity_bytes))
 
 
 def _fitted(
-    depths: np.ndarray, found: np.ndarray, one_us: float, deviation: float, fixed_us: float | None, *, has_limit: bool
+    depths: np.ndarray, found: np.ndarray, one_us: float, deviation: float, fixed_us: float | None
 ) -> OptimizeResult:
-    """Least squares over the logarithms of D, S / one_us and, with a limit, its time as a share of the least gap."""
-    gap = 1e6 / found.max()
+    """Least squares over the logarithm of D, and S / one_us."""
 
     def misses(x: np.ndarray) -> np.ndarray:
         units, service = float(np.exp(x[0])), one_us * float(x[1])
-        limit = gap * float(x[2]) if has_limit else 0.0
-        fixed = max(one_us - service - limit, 0.0)
-        logs = np.log(throughput(depths, units, service, fixed, deviation / service, limit) / found)
+        fixed = max(one_us - service, 0.0)
+        logs = np.log(throughput(depths, units, service, fixed, deviation / service) / found)
         return np.asarray(logs if fixed_us is None else np.append(logs, _FIXED_WEIGHT * (fixed - fixed_us) / one_us))
 
-    starts = [(math.log(max(share * one_us / gap, 1.5)), share) for share in (0.6, 0.9)]
-    low, high = [0.0, 0.05], [math.log(1e5), 1.1]
-    if has_limit:
-        starts = [(units + more, share, 0.95) for units, share in starts for more in (0.1, 0.7)]  # type: ignore[misc]
-        low, high = [*low, 0.1], [*high, 1.0]
-    return min((least_squares(misses, start, bounds=(low, high)) for start in starts), key=lambda one: float(one.cost))
+    starts = [(math.log(max(share * one_us * found.max() / 1e6, 1.5)), share) for share in (0.6, 0.9)]
+    tries = (least_squares(misses, start, bounds=([0.0, 0.05], [math.log(1e5), 1.1])) for start in starts)
+    return min(tries, key=lambda one: float(one.cost))
 
 
 def _miss(best: OptimizeResult) -> float:
@@ -162,33 +150,23 @@ def _miss(best: OptimizeResult) -> float:
 
 
 def _unit_figures(
-    best: OptimizeResult, one_us: float, per_s: np.ndarray, capacity_bytes: float | None, *, is_limited: bool
+    best: OptimizeResult, one_us: float, per_s: np.ndarray, capacity_bytes: float | None
 ) -> Iterator[Estimate]:
-    most_per_s = float(per_s.max())
     freedom = max(best.fun.size - best.x.size, 1)
     variance = np.linalg.pinv(best.jac.T @ best.jac) * (best.fun @ best.fun) / freedom
-    margins = np.hypot(1.96 * np.sqrt(np.diag(variance)[:2]), _MODEL_ERROR * np.array([1.0, best.x[1]]))
-    units, share = float(np.exp(best.x[0])), float(best.x[1])
+    margins = np.hypot(1.96 * np.sqrt(np.diag(variance)), _MODEL_ERROR * np.array([1.0, best.x[1]]))
+    units, service = float(np.exp(best.x[0])), float(best.x[1]) * one_us
     low, high = (float(np.exp(best.x[0] + sign * margins[0])) for sign in (-1, 1))
     source = f"reads a second at {per_s.size} depths, missed by {_miss(best):.1%}"
     rounded = allowed_units(units, capacity_bytes)
     if rounded != round(units):
         source += f"; {units:.1f} rounded to what drives have"
-    if is_limited:
-        source += "; a front end is the limit, not they"
-        yield Estimate("front_end_per_s", round(most_per_s / float(best.x[2])), "1/s", source=source)
-    hidden = is_limited and most_per_s / best.x[2] < _HIDDEN * units * 1e6 / (share * one_us)
-    known = high < 2.0 * low and not hidden
-    if not known:
-        source += "; they are hidden behind it" if hidden else "; the interval is too wide to say more"
+    known = high < 2.0 * low
+    source += "" if known else "; the interval is too wide to say more"
     yield Estimate("parallel_units", rounded, "", low, high, source, is_measured=known)
-    service = share * one_us
     margin = float(margins[1]) * one_us
-    yield Estimate("read_service_us", round(service, 2), "us", max(service - margin, 0.0), service + margin, source,
-                   is_measured=known)  # fmt: skip
-    fixed = max(one_us - service, 0.0)
-    yield Estimate("read_fixed_us", round(fixed, 2), "us", max(fixed - margin, 0.0), fixed + margin, source,
-                   is_measured=known)  # fmt: skip
+    for key, value in (("read_service_us", service), ("read_fixed_us", max(one_us - service, 0.0))):
+        yield Estimate(key, round(value, 2), "us", max(value - margin, 0.0), value + margin, source, is_measured=known)
 
 
 def allowed_units(units: float, capacity_bytes: float | None = None) -> int:
@@ -203,32 +181,6 @@ def allowed_units(units: float, capacity_bytes: float | None = None) -> int:
         candidates = [one for one in candidates if _UNIT_GIB[0] <= physical / one <= _UNIT_GIB[1]] or candidates
     nearest = min(candidates, key=lambda one: abs(math.log(one / units)))
     return nearest if abs(math.log(nearest / units)) <= _ROUNDED else max(round(units), 1)
-
-
-def rates(rows: Sequence[SizedReads]) -> Iterator[Estimate]:
-    """Rates of a channel's bus and of the link, from the mean time of reads by size.
-
-    Up to a flash page one chip answers, and each byte more takes its channel's bus: the slope from 4 to 16 KiB. Reads
-    of 256 KiB and more come from many chips, and share the link: the slope there.
-    """
-    by_size = {row.size_bytes: row.mean_us for row in rows}
-    for key, ends, told in (
-        ("bus_mb_s", (4 << 10, 16 << 10), "reads of 4 and 16 KiB, one at a time"),
-        ("link_mb_s", (256 << 10, 1024 << 10), "reads of 256 KiB and 1 MiB, one at a time"),
-    ):
-        if any(size not in by_size for size in ends):
-            yield _unknown(key, f"{told}, are needed")
-            continue
-        more = by_size[ends[1]] - by_size[ends[0]]
-        if more <= 0.02 * by_size[ends[0]]:
-            yield _unknown(key, f"{told}: the larger take no longer")
-            continue
-        # The means are good to a per cent or so.
-        doubt = 0.01 * (by_size[ends[0]] + by_size[ends[1]])
-        rate = (ends[1] - ends[0]) / more
-        low = (ends[1] - ends[0]) / (more + doubt)
-        high = (ends[1] - ends[0]) / (more - doubt) if more > doubt else None
-        yield Estimate(key, round(rate, 1), "MB/s", low, high, told, is_measured=high is not None)
 
 
 def _unknown(key: str, why: str) -> Estimate:

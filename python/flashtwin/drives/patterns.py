@@ -20,7 +20,7 @@ _ZONE = re.compile(r"s(\S+)\s+f(\S+)")
 class Pattern:
     """Which addresses are written, and how often."""
 
-    #: `uniform`, `sequential`, `zipf`, `zones` or `fiozipf`.
+    #: `uniform`, `sequential`, `zipf`, `zones`, `fiozipf`, or `zns`: zones of a drive, each written in order.
     kind: str
     #: Whether neighbours in popularity, or in order, lie anywhere among the addresses.
     is_shuffled: bool = False
@@ -37,7 +37,7 @@ class Pattern:
         """
         kind, _, order = pattern.partition("-")
         shuffled = order == "shuffle"
-        if kind in ("uniform", "sequential"):
+        if kind in ("uniform", "sequential", "zns"):
             return cls(kind, shuffled)
         if kind in ("zipf", "fiozipf"):
             try:
@@ -56,7 +56,9 @@ class Pattern:
                     "expected, e.g. 's0.95 f0.05 s0.05 f0.95'"
                 )
             return cls(kind, shuffled, zones=zones)
-        raise DriveError(f"there is no pattern '{pattern}'; there are uniform, sequential, zipf, fiozipf and zones")
+        raise DriveError(
+            f"there is no pattern '{pattern}'; there are uniform, sequential, zipf, fiozipf, zones and zns"
+        )
 
     def __str__(self) -> str:
         return f"{self.name} {self.details}".rstrip()
@@ -75,8 +77,11 @@ class Pattern:
 
     @property
     def is_known(self) -> bool:
-        """Whether its addresses can be drawn again: those of fio can, unless another tool shuffled them once more."""
-        return not (self.kind == "fiozipf" and self.is_shuffled)
+        """Whether its addresses can be drawn again.
+
+        Those of fio cannot if another tool shuffled them once more, and zones are reset by discards that nobody lists.
+        """
+        return self.kind != "zns" and not (self.kind == "fiozipf" and self.is_shuffled)
 
     @property
     def is_skewed(self) -> bool:

@@ -12,7 +12,7 @@ from flashtwin.drives.figures import FatalDriveError, LongTable, Parameter
 from flashtwin.drives.fio import FioJob, Served
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import Datasheet, Measurements
+from flashtwin.drives.tables import MOST_THREADS, STEADY_OVERWRITES, Measurements, OverwriteRun, SteadyWrites
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.results import names
@@ -21,8 +21,6 @@ from flashtwin.results import names
 _SATURATED = 0.2
 #: By how much the bytes of the host's counter may differ from those of fio.
 _FOREIGN = 0.05
-#: Overwrites after which random writes are in their steady state, for jobs that nobody divided into parts.
-_STEADY_OVERWRITES = 3.0
 _GIB = 2**30
 #: Bytes of the writes that the tables count.
 _PAGE_BYTES = 4096
@@ -45,14 +43,16 @@ def read_results(
         DriveError: nothing can be used, several drives are there and none is named, or an experiment cannot be used;
             the message names the file, the job and the cure.
     """
-    table, unasked = _read(place, note, skip_bad=skip_bad)
+    table = _read(place)
     if not table.drives:
-        why = unasked or [
+        for error in table.unread:
+            raise error
+        why = table.unasked or [
             "`flashtwin fit jobs` prints the experiments to run. A CSV file needs the columns of one of these: "
             f"{tidy.COLUMNS}"
         ]
         raise DriveError(f"{place}: no measurements; {'; '.join(why)}")
-    for text in unasked:
+    for text in table.unasked:
         note(f"left out: {text}")
     measured = table.measurements(place, drive, note, skip_bad=skip_bad)
     if place.is_dir() or place.suffix != ".csv":
@@ -64,13 +64,17 @@ def read_results(
 
 def drives(place: Path) -> list[str]:
     """Names of the drives in a folder whose open loop was measured."""
-    table, _ = _read(place, lambda _: None, skip_bad=True)
+    table = _read(place)
     has_rates = {one[:2] for one in table.figures if one.experiment == "open_loop"}
     return [name for name, own in table.drives.items() if own & has_rates]
 
 
 def gaps(measured: Measurements) -> Iterator[str]:
     """Figures that the measurements do not determine for want of an experiment, and which one would."""
+    rows: list[OverwriteRun | SteadyWrites] = [*measured.overwritten, *measured.steady]
+    for row in rows:
+        if not row.pattern.is_known:
+            yield f"left out: {row}: nobody can draw its addresses again"
     counted = [row for row in measured.overwritten if row.amplification is not None]
     fills = {row.fill_gib for row in counted if row.pattern.kind == "uniform"}
     if measured.overwritten and not counted:
@@ -86,41 +90,35 @@ def gaps(measured: Measurements) -> Iterator[str]:
         )
 
 
-def _read(place: Path, note: Notify, *, skip_bad: bool) -> tuple[LongTable, list[str]]:
-    """All figures, and why files that nobody asked for are left out."""
+def _read(place: Path) -> LongTable:
+    """All figures, and what cannot be used."""
     if not place.exists():
         raise DriveError(
             f"{place}: there is no such file or folder; `flashtwin fit jobs` prints a script that makes it"
         )
-    table, unasked = LongTable(), list[str]()
-
-    def refuse(drive: str | None, error: DriveError) -> None:
-        unasked.append(str(error)) if drive is None else table.refuse(drive, error)
-
+    table = LongTable()
     runs: dict[tuple[str, ...], list[FioJob]] = {}
     for file in sorted(place.iterdir()) if place.is_dir() else [place]:
         try:
             if file.suffix == ".csv":
                 tidy.read(file, table)
             elif file.suffix in (".json", ".txt") or file == place:
-                for job in _jobs(file, refuse):
+                for job in _jobs(file, table.refuse):
                     runs.setdefault(_run(job), []).append(job)
         except DriveError as error:
             # Text beside the results may be anything.
-            if not skip_bad and file.suffix != ".txt":
-                raise
-            note(f"left out: {error}")
+            table.unasked.append(str(error)) if file.suffix == ".txt" else table.unread.append(error)
     for jobs in runs.values():
-        _add(table, jobs, refuse)
-    return table, unasked
+        _add(table, jobs)
+    return table
 
 
 def _jobs(file: Path, refuse: fio.Refuse) -> list[FioJob]:
     if file.name == names.DRIVE_IDENTITY or counters.is_counter_file(file):
         return []
     jobs = fio.read_jobs(file, refuse)
-    if not jobs and (found := counters.recognized(file)):
-        told = ", ".join(f"{count:,} bytes of the {kind}" for kind, count in found.items())
+    if not jobs and (counts := counters.recognized(file)):
+        told = ", ".join(f"{count:,} bytes of the {kind}" for kind, count in counts.items())
         refuse(None, DriveError(
             f"{file}: counters ({told}) of no job; name them JOB.before.{counters.SMART}.txt and so on, as the script "
             "of `flashtwin fit jobs` does"
@@ -130,22 +128,24 @@ def _jobs(file: Path, refuse: fio.Refuse) -> list[FioJob]:
 
 def _run(job: FioJob) -> tuple[str, ...]:
     """Equal for the jobs of one experiment: parts of a run of writes, threads of an open loop."""
+    if job.experiment == "rated":
+        return str(job.file), "rated"
     if "part" not in job.tags and job.experiment != "open-loop":
         return str(job.file), job.name, str(job.tags)
     return job.drive, *(job.tags.get(tag, "") for tag in ("experiment", "series", "fill", "offered"))
 
 
-def _add(table: LongTable, jobs: Sequence[FioJob], refuse: fio.Refuse) -> None:
+def _add(table: LongTable, jobs: Sequence[FioJob]) -> None:
     first = jobs[0]
     if first.experiment not in EXPERIMENTS:
-        refuse(None, DriveError(f"{first.place}: there is no experiment '{first.experiment}'"))
+        table.refuse(None, DriveError(f"{first.place}: there is no experiment '{first.experiment}'"))
         return
     try:
         table.add(first.drive, *EXPERIMENTS[first.experiment](jobs), first.place)
     except DriveError as error:
         # Of a drive that is none that the model can be, nothing else counts, whoever asked for the job.
         is_asked = first.is_tagged or isinstance(error, FatalDriveError)
-        refuse(first.drive if is_asked else None, error)
+        table.refuse(first.drive if is_asked else None, error)
 
 
 def _described(measured: Measurements, file: Path) -> Measurements:
@@ -159,8 +159,7 @@ def _described(measured: Measurements, file: Path) -> Measurements:
     size, model = told.get("tnvmcap"), " ".join(str(told.get("mn") or "").split())
     is_known = isinstance(size, int | float) and not isinstance(size, bool) and 0 < size < float(1 << 60)
     capacity = float(int(size)) if is_known else None  # type: ignore[arg-type]
-    sheet = Datasheet(model, None if capacity is None else capacity / 1e9, None) if model else None
-    return replace(measured, capacity_bytes=capacity, datasheet=measured.datasheet or sheet)
+    return replace(measured, capacity_bytes=capacity, model=model)
 
 
 # Experiments. Each is made of the jobs that `_run` puts together.
@@ -176,12 +175,6 @@ def _depth(jobs: Sequence[FioJob]) -> _Figures:
     return "depths", {"depth": depth}, {"per_s": served.per_s, **_percentiles("read_us", served)}
 
 
-def _sized(jobs: Sequence[FioJob]) -> _Figures:
-    # The slowest responses come from the host; the mean of a thousand reads would be moved by one of them.
-    mean_us = jobs[0].served("read", needs_bins=True).times.trimmed(0.99).mean_us
-    return "sizes", {"size_bytes": int(jobs[0].number("size"))}, {"mean_us": mean_us}
-
-
 def _percentiles(name: str, served: Served | None) -> dict[str, float]:
     """Response times as metrics, e.g. `read_us_50p`."""
     return {f"{name}_{share}": time for share, time in served.times.times_us.items()} if served else {}
@@ -195,19 +188,45 @@ def _open_loop(jobs: Sequence[FioJob]) -> _Figures:
             f"{jobs[0].file}: the open loop has no job 'fixed' that reads and writes; its response times are the "
             "figures. Use the job file of `flashtwin fit jobs`"
         )
-    reads = sum(job.read.per_s for job in by_name.values() if job.read)
-    writes = sum(job.write.per_s for job in by_name.values() if job.write)
-    # fio issues less than asked for where its host is short of time. Only at full depth it is the drive that holds it.
-    is_full = max(job.share_deep for job in by_name.values()) >= _SATURATED
-    offered = fixed.number("offered") if is_full else reads + writes
-    if offered <= 0 or fixed.number("offered") <= 0:
+    if fixed.number("offered") <= 0:
         raise DriveError(f"{fixed.place}: offered=0; the script computes it from the saturated rate")
+    return _rates(fixed, bulk, fixed.number("offered"), {})
+
+
+def _rated(jobs: Sequence[FioJob]) -> _Figures:
+    """Jobs with a rate of their own: one, or one at a fixed rate, half of it reads, beside one that writes more."""
+    jobs = sorted(jobs, key=lambda job: job.number("rate"))
+    main, *others = jobs
+    is_fixed = main.number("reads") == 0.5 and main.number("threads") == 1
+    if len(others) > 1 or (others and not is_fixed):
+        raise DriveError(
+            f"{main.file}: {len(jobs)} jobs with rates at the same time; an open loop is one job, or one thread at a "
+            "fixed rate with half reads (rwmixread=50) beside another job"
+        )
+    bulk = others[0] if others else None
+    if main.read is None or main.write is None:
+        raise DriveError(f"{main.place}: an open loop needs reads and writes; use rw=randrw with rwmixread")
+    of = bulk or main
+    if of.number("threads") > MOST_THREADS:
+        raise DriveError(f"{of.place}: numjobs is more than {MOST_THREADS}, which no twin plays")
+    load = {"fixed_per_s": main.number("rate") if bulk else 0.0, "read_share": of.number("reads"),
+            "depth": of.number("depth"), "threads": of.number("threads")}  # fmt: skip
+    return _rates(main, bulk, sum(job.number("rate") for job in jobs), load)
+
+
+def _rates(fixed: FioJob, bulk: FioJob | None, offered: float, load: dict[str, float]) -> _Figures:
+    jobs = [job for job in (fixed, bulk) if job is not None]
+    reads = sum(job.read.per_s for job in jobs if job.read)
+    writes = sum(job.write.per_s for job in jobs if job.write)
+    # fio issues less than asked for where its host is short of time. Only at full depth it is the drive that holds it.
+    is_full = max(job.share_deep for job in jobs) >= _SATURATED
     times = {
         **_percentiles("read_us", fixed.read), **_percentiles("write_us", fixed.write),
         **_percentiles("bulk_write_us", bulk.write if bulk else None),
     }  # fmt: skip
-    load = {"fill_gib": fixed.number("fill") / _GIB, "offered_per_s": offered}
-    return "open_loop", load, {"reads_per_s": reads, "writes_per_s": writes, **times}
+    offered = offered if is_full else reads + writes
+    place = {"fill_gib": fixed.number("fill") / _GIB, "offered_per_s": offered, **load}
+    return "open_loop", place, {"reads_per_s": reads, "writes_per_s": writes, "asked_per_s": offered, **times}
 
 
 def _written(jobs: Sequence[FioJob]) -> _Figures:
@@ -228,8 +247,8 @@ def _written(jobs: Sequence[FioJob]) -> _Figures:
     reason = checks.unsteady([one.per_s for one in writes])
     if pattern.kind == "sequential":
         _expect_no_cache(first, writes[0])
-    elif not first.is_tagged and overwrites < _STEADY_OVERWRITES:
-        reason = f"its addresses were written {overwrites:.2g} times over, and {_STEADY_OVERWRITES:g} are needed"
+    elif not first.is_tagged and overwrites < STEADY_OVERWRITES:
+        reason = f"its addresses were written {overwrites:.2g} times over, and {STEADY_OVERWRITES:g} are needed"
     if reason:
         raise DriveError(
             f"{name}: the drive was not in its steady state: {reason}; write more often over it "
@@ -294,6 +313,7 @@ def _amplification(jobs: Sequence[FioJob]) -> float | None:
 
 
 EXPERIMENTS: Mapping[str, Callable[[Sequence[FioJob]], _Figures]] = {
-    "read-alone": _alone, "write-alone": _alone, "read-depth": _depth, "read-size": _sized, "open-loop": _open_loop,
+    "read-alone": _alone, "write-alone": _alone, "read-depth": _depth, "open-loop": _open_loop,
+    "rated": _rated,
     **dict.fromkeys(("sequential", "uniform", "zipf", "zones"), _written),
 }  # fmt: skip

@@ -6,16 +6,19 @@ pages, and not on how many blocks there are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
 from flashtwin.drives.drive import MAPPING_BYTES
-from flashtwin.drives.histogram import Histogram
+from flashtwin.drives.histogram import PERCENTILES, Histogram, Times
 from flashtwin.drives.history import begin_collection
-from flashtwin.drives.tables import PERCENTILES, Depth, OpenLoop, Times
+from flashtwin.drives.tables import Depth, Load, OpenLoop
 from flashtwin.errors import DriveError
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import compare
@@ -28,12 +31,9 @@ BLOCKS, BLOCK_UNITS, LEAST_BLOCK_PAGES = 24, 10, 64
 REQUESTS, SHORTEST_S, LONGEST_S = 160_000, 1.5, 10.0
 #: Reads on a drive that does nothing else.
 READS = 20_000
-#: The load of the measurements: a thread at a fixed rate, half of it reads, and others with exponential gaps and one
-#: read in a hundred.
-_FIXED_PER_S, _BULK_READS = 10_000, 0.01
-#: Those threads, and the requests of each that are under way at most.
-_BULK_THREADS, _DEPTH = 6, 64
-_IN_FLIGHT = (1 + _BULK_THREADS) * _DEPTH
+#: Waits of a saturated drive differ between loads: so many are played until the standard error of the medians'
+#: logarithms is below this.
+MOST_SEEDS, STANDARD_ERROR = 8, 0.05
 #: Pages of the reads by which a trace touches all pages.
 _LARGE_PAGES = 256
 #: A median up to this many times that of the controller alone is one of requests that wait for nothing.
@@ -59,15 +59,44 @@ def small(drive: System) -> System:
 
 
 def open_loop(drive: System, row: OpenLoop, space_gib: float, *, seed: int = 0) -> OpenLoop:
-    """The row as the twin has it: response times and rates under the same load."""
-    # Tables differ in the meaning of offered; a drive that keeps up serves it all.
-    per_s = row.reads_per_s + row.writes_per_s if row.is_reached else row.offered_per_s
+    """The row as the twin has it: response times and rates under the same load.
+
+    Of a row that the drive does not reach, means over loads of other seeds.
+    """
+    plays = [_played(drive, row, space_gib, seed)]
+    while not row.is_reached and (len(plays) < 2 or standard_error(plays) > STANDARD_ERROR) and len(plays) < MOST_SEEDS:
+        plays.append(_played(drive, row, space_gib, seed + 1000 * len(plays)))
+    reads_per_s, writes_per_s = (
+        statistics.fmean(getattr(play, name) for play in plays) for name in ("reads_per_s", "writes_per_s")
+    )
+    read_us, write_us, bulk_us = (
+        _mean([getattr(play, name) for play in plays]) for name in ("read_us", "write_us", "bulk_write_us")
+    )
+    return replace(row, reads_per_s=reads_per_s, writes_per_s=writes_per_s, read_us=read_us, write_us=write_us,
+                   bulk_write_us=bulk_us, seeds=len(plays))  # fmt: skip
+
+
+def standard_error(plays: Sequence[OpenLoop]) -> float:
+    """Of the means of the logarithms of medians, the greater one of reads and writes."""
+    logs = ([math.log(times["50p"]) for play in plays if "50p" in (times := getattr(play, name))]
+            for name in ("read_us", "write_us"))  # fmt: skip
+    return max((statistics.stdev(one) / math.sqrt(len(one)) for one in logs if len(one) > 1), default=0.0)
+
+
+def _mean(plays: Sequence[Times]) -> Times:
+    """Geometric means of the percentiles that all plays tell."""
+    names = [name for name in plays[0] if all(name in times for times in plays)]
+    return {name: statistics.geometric_mean(times[name] for times in plays) for name in names}
+
+
+def _played(drive: System, row: OpenLoop, space_gib: float, seed: int) -> OpenLoop:
+    """The row under one load. A drive that keeps up serves everything, whatever a table calls offered."""
+    per_s = row.served_per_s if row.is_reached else row.asked_per_s or row.offered_per_s
     warm = _WARM if row.is_reached else _WARM_SATURATED
     seconds = min(max(REQUESTS / per_s, SHORTEST_S) / (1.0 - warm), LONGEST_S)
     fill = row.fill_gib / space_gib
-    trace, queues = _load(per_s, seconds, _units(drive, fill), np.random.default_rng(seed))
-    bounded = drive.with_sets({"replay.queue_limit": _DEPTH})
-    answers = _answers(trace, bounded, queues.size)
+    trace, queues = _load(row.load, per_s, seconds, _units(drive, fill), np.random.default_rng(seed))
+    answers = _answers(trace, drive.with_sets({"replay.queue_limit": row.load.depth}), queues.size)
     response_ns = answers["response_ns"].to_numpy()
     done_s = (answers["arrival_ns"].to_numpy() + response_ns) / 1e9
     # Requests that the drive could not take in time are answered after the last was offered, without the others beside.
@@ -77,8 +106,10 @@ def open_loop(drive: System, row: OpenLoop, space_gib: float, *, seed: int = 0) 
     span_s = (1.0 - warm) * seconds
     reads_per_s, writes_per_s = (float(np.sum(seen & kind) / span_s) for kind in (~is_write, is_write))
     parts = (is_fixed & ~is_write, is_fixed & is_write, ~is_fixed & is_write)
-    times = (_percentiles(response_ns[seen & part] / 1e3) for part in parts)
-    return OpenLoop(row.fill_gib, row.offered_per_s, reads_per_s, writes_per_s, *times)
+    if not row.load.fixed_per_s:
+        parts = (~is_write, is_write, is_write & False)
+    read_us, write_us, bulk_us = (_percentiles(response_ns[seen & part] / 1e3) for part in parts)
+    return OpenLoop(row.fill_gib, row.offered_per_s, reads_per_s, writes_per_s, read_us, write_us, bulk_us)
 
 
 def saturated_per_s(drive: System, fill_gib: float, space_gib: float, *, seed: int = 0) -> float:
@@ -88,7 +119,7 @@ def saturated_per_s(drive: System, fill_gib: float, space_gib: float, *, seed: i
         DriveError: the drive's RAM takes any number of writes at once.
     """
     fill = fill_gib / space_gib
-    writes = _closed(drive, "W", round(REQUESTS / (1.0 - _WARM_SATURATED)), _IN_FLIGHT, fill, seed)
+    writes = _closed(drive, "W", round(REQUESTS / (1.0 - _WARM_SATURATED)), Load().under_way, fill, seed)
     median_ns = float(np.median(writes.response_ns))
     # A drive that has nobody wait is not saturated, however many requests are under way.
     engine = drive.config["engine"]
@@ -146,13 +177,16 @@ def _percentiles(response_us: np.ndarray) -> Times:
     return {name: float(np.quantile(response_us, share)) for name, share in told.items()}
 
 
-def _load(per_s: float, seconds: float, pages: int, random: np.random.Generator) -> tuple[Trace, np.ndarray]:
+def _load(
+    load: Load, per_s: float, seconds: float, pages: int, random: np.random.Generator
+) -> tuple[Trace, np.ndarray]:
     """Requests of the thread that is looked at, which reads and writes in turn, and of the others; and their queues."""
-    fixed = np.arange(int(_FIXED_PER_S * seconds))
-    others = random.poisson(max(per_s - _FIXED_PER_S, 0.0) * seconds)
-    times = np.concatenate([fixed * (1e9 / _FIXED_PER_S), random.random(others) * seconds * 1e9])
-    writes = np.concatenate([fixed % 2 == 1, random.random(others) >= _BULK_READS])
-    queues = np.concatenate([np.zeros(fixed.size), random.integers(1, _BULK_THREADS + 1, others)]).astype(np.uint8)
+    fixed = np.arange(int(load.fixed_per_s * seconds))
+    others = random.poisson(max(per_s - load.fixed_per_s, 0.0) * seconds)
+    at_fixed_s, fixed_is_write = fixed / max(load.fixed_per_s, 1.0), fixed % 2 == 1
+    times = np.concatenate([at_fixed_s * 1e9, random.random(others) * seconds * 1e9])
+    writes = np.concatenate([fixed_is_write, random.random(others) >= load.read_share])
+    queues = np.concatenate([np.zeros(fixed.size), random.integers(1, load.threads + 1, others)]).astype(np.uint8)
     order = np.argsort(times, kind="stable")
     pages_asked = random.integers(0, pages, times.size)
     return _trace(times[order], writes[order], pages_asked, queues[order], pages), queues[order]
