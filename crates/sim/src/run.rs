@@ -43,14 +43,10 @@ pub struct Recording {
 impl Recording {
     fn receivers(&self, resolved: &Resolved) -> Result<Receivers, SimError> {
         let Resolved { config, device, .. } = resolved;
-        let mut receivers = Receivers::default();
-        if self.requests != RequestsTo::Nowhere {
-            receivers.log = Some(Box::new(RequestLog::new(&config.name, &self.requests)?));
-        }
-        if let Some(to) = &self.timeline {
-            receivers.timeline = Some(Box::new(Timeline::new(to, config, &device.geometry)?));
-        }
-        Ok(receivers)
+        let wants_log = self.requests != RequestsTo::Nowhere;
+        let log = wants_log.then(|| RequestLog::new(&config.name, &self.requests)).transpose()?;
+        let timeline = self.timeline.as_ref().map(|to| Timeline::new(to, config, &device.geometry));
+        Ok(Receivers::new(log, timeline.transpose()?))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::config::PartialWrite;
 use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError};
 use crate::memory;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Receivers};
 use crate::periods::{Periods, finish};
 use crate::preload::load;
 use crate::resolve::Resolved;
@@ -98,7 +98,7 @@ impl SteppedDrive {
         let metrics = Metrics::new(geometry.chips(), None);
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
-        engine.accounts_mut().observer.receivers.completions = Some(Vec::new());
+        engine.accounts_mut().observer.receivers = Receivers::to_caller();
         let outline = outline(name, geometry.page_bytes, logical_pages, contents);
         let read_modify_write = config.replay.partial_write == PartialWrite::ReadModifyWrite;
         Ok(Self { engine, resolved, outline, periods: Periods::default(), read_modify_write, clock_ns: 0 })

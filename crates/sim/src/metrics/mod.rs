@@ -7,7 +7,7 @@ mod queues;
 mod receivers;
 mod response;
 
-pub(crate) use blocks::Blocks;
+pub(crate) use blocks::BlockRow;
 pub(crate) use course::Course;
 pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
@@ -28,7 +28,6 @@ pub(crate) struct Metrics {
     pub(crate) reads: Response,
     pub(crate) writes: Response,
     pub(crate) flushes: Response,
-    pub(crate) blocks: Blocks,
     pub(crate) queues: QueueSeries,
     pub(crate) hash_queue: QueueSeries,
     pub(crate) chip_reads: By<Chip, Vec<u64>>,
@@ -41,10 +40,9 @@ impl Metrics {
     /// Of a trace of so many requests; `None`: not known yet.
     pub(crate) fn new(chips: u32, requests: Option<u64>) -> Self {
         Self {
-            reads: Response::new(),
-            writes: Response::new(),
-            flushes: Response::new(),
-            blocks: Blocks::new(requests),
+            reads: Response::new(requests),
+            writes: Response::new(requests),
+            flushes: Response::new(requests),
             queues: QueueSeries::new(chips),
             hash_queue: QueueSeries::new(1),
             chip_reads: By::new(vec![0; chips as usize]),
@@ -52,6 +50,13 @@ impl Metrics {
             chip_redirected: By::new(vec![0; chips as usize]),
             receivers: Receivers::default(),
         }
+    }
+}
+
+impl Metrics {
+    /// The blocks of the trace, kind by kind of each.
+    pub(crate) fn blocks(&self) -> Vec<BlockRow> {
+        Response::block_rows([&self.reads, &self.writes, &self.flushes])
     }
 }
 
@@ -65,24 +70,18 @@ impl Observer for Metrics {
         self.receivers.arrived(request, arrived);
     }
 
-    #[inline]
-    fn numbered(&mut self, request: u32, number: u64) {
-        self.blocks.arrived(request, number);
-    }
-
     fn trimmed(&mut self, arrived: &Arrived) {
         self.receivers.trimmed(arrived);
     }
 
     #[inline(always)] // A call would copy the report of each request to memory.
     fn completed(&mut self, done: &Completed<'_>) {
-        let (kind, place) = match done.kind {
-            Op::Read => (&mut self.reads, 0),
-            Op::Write | Op::Trim => (&mut self.writes, 1),
-            Op::Flush => (&mut self.flushes, 2),
+        let kind = match done.kind {
+            Op::Read => &mut self.reads,
+            Op::Write | Op::Trim => &mut self.writes,
+            Op::Flush => &mut self.flushes,
         };
-        kind.record(done.arrival_ns, done.total_ns, done.ledger);
-        self.blocks.completed(done.request, place, done.arrival_ns, done.total_ns);
+        kind.record(done.number, done.arrival_ns, done.total_ns, done.ledger);
         self.receivers.completed(done);
     }
 

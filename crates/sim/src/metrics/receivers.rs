@@ -7,8 +7,10 @@ use crate::timeline::Timeline;
 
 #[derive(Debug, Default)]
 pub(crate) struct Receivers {
-    pub(crate) log: Option<Box<RequestLog>>,
-    pub(crate) timeline: Option<Box<Timeline>>,
+    /// Whether there is any, because each request asks.
+    wanted: bool,
+    log: Option<Box<RequestLog>>,
+    pub(super) timeline: Option<Box<Timeline>>,
     /// Number and end of each completed request, for the caller of the engine, who takes them from time to time.
     pub(crate) completions: Option<Vec<(u64, u64)>>,
     /// By the engine's slots, which are used again.
@@ -16,9 +18,19 @@ pub(crate) struct Receivers {
 }
 
 impl Receivers {
+    pub(crate) fn new(log: Option<RequestLog>, timeline: Option<Timeline>) -> Self {
+        let wanted = log.is_some() || timeline.is_some();
+        Self { wanted, log: log.map(Box::new), timeline: timeline.map(Box::new), ..Self::default() }
+    }
+
+    /// For a caller that takes completions.
+    pub(crate) fn to_caller() -> Self {
+        Self { wanted: true, completions: Some(Vec::new()), ..Self::default() }
+    }
+
     #[inline]
     pub(super) fn is_wanted(&self) -> bool {
-        self.log.is_some() || self.timeline.is_some() || self.completions.is_some()
+        self.wanted
     }
 
     pub(super) fn arrived(&mut self, request: u32, arrived: &Arrived) {

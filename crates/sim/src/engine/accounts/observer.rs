@@ -28,6 +28,8 @@ pub struct Arrived {
 pub struct Completed<'a> {
     /// The slot that the request had while it was under way; slots are used again.
     pub request: u32,
+    /// Its place in the trace, from 0.
+    pub number: u64,
     /// Read, write or flush.
     pub kind: HostOp,
     /// Arrival in simulated time.
@@ -97,8 +99,6 @@ pub trait Observer {
     }
     /// A read, a write or a flush has come and got a slot.
     fn arrived(&mut self, _request: u32, _arrived: &Arrived) {}
-    /// A read, a write or a flush got a slot; its place in the trace.
-    fn numbered(&mut self, _request: u32, _number: u64) {}
     /// A trim has come, and is complete.
     fn trimmed(&mut self, _arrived: &Arrived) {}
     /// A request is complete.

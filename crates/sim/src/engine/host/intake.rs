@@ -40,8 +40,9 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         let durable = trace.is_durable(index);
         let epoch =
             if kind == HostOp::Write { self.interface.flushes.write_begins(durable) } else { NO_EPOCH };
-        let request = self.interface.requests.insert(Request::new(arrival_ns, pages.len() as u32, epoch));
-        self.back.accounts.observer.numbered(request, trace.first_request + index as u64);
+        let number = trace.first_request + index as u64;
+        let request = Request::new(number, arrival_ns, pages.len() as u32, epoch);
+        let request = self.interface.requests.insert(request);
         if let Some(front) = &mut self.interface.front {
             front.is_taken_in(request);
         }

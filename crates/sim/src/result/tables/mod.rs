@@ -22,6 +22,7 @@ use crate::finished::FinishedRun;
 use crate::requests::RequestRow;
 
 pub(super) fn tables(run: &mut FinishedRun<'_>) -> Vec<(String, RecordBatch)> {
+    let blocks = run.engine.accounts().observer.blocks();
     vec![
         of(&PeriodColumns::all(&run.periods)),
         of(&ChipRow::all(run)),
@@ -33,8 +34,8 @@ pub(super) fn tables(run: &mut FinishedRun<'_>) -> Vec<(String, RecordBatch)> {
         of(&LatencyRow::all(run)),
         of(&CourseRow::all(run)),
         of(&SlowRow::all(run)),
-        of(&RequestBlockRow::all(run)),
-        of(&BlockHistogramRow::all(run)),
+        of(&RequestBlockRow::all(&blocks)),
+        of(&BlockHistogramRow::all(&blocks)),
         of(&VictimRow::all(run)),
         of(&CopiesRow::all(run)),
         of(&BlockRow::all(run)),
