@@ -9,7 +9,7 @@ use crate::config::{PartialWrite, Preload};
 use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError, stop_if_asked};
 use crate::memory;
-use crate::metrics::{Metrics, Receivers};
+use crate::metrics::{ByVolume, Metrics, Receivers};
 use crate::periods::{Periods, finish};
 use crate::preload::preload;
 use crate::requests::{RequestLog, RequestsTo};
@@ -41,12 +41,12 @@ pub struct Recording {
 }
 
 impl Recording {
-    fn receivers(&self, resolved: &Resolved) -> Result<Receivers, SimError> {
+    fn receivers(&self, trace: &Outline, resolved: &Resolved) -> Result<Receivers, SimError> {
         let Resolved { config, device, .. } = resolved;
         let wants_log = self.requests != RequestsTo::Nowhere;
         let log = wants_log.then(|| RequestLog::new(&config.name, &self.requests)).transpose()?;
         let timeline = self.timeline.as_ref().map(|to| Timeline::new(to, config, &device.geometry));
-        Ok(Receivers::new(log, timeline.transpose()?))
+        Ok(Receivers::new(log, ByVolume::of(trace), timeline.transpose()?))
     }
 }
 
@@ -63,7 +63,7 @@ pub fn run_following(
     drives: Option<&AgedDrives>,
 ) -> Result<RunResult, SimError> {
     check_fit(trace.outline(), resolved)?;
-    let receivers = recording.receivers(resolved)?;
+    let receivers = recording.receivers(trace.outline(), resolved)?;
     let mut replay = Replay::new(trace, resolved, progress, drives)?;
     replay.engine.accounts_mut().observer.receivers = receivers;
     replay.serve_all(progress)?;

@@ -1,6 +1,7 @@
 //! Measurements during a run.
 
 mod blocks;
+mod by_volume;
 mod course;
 mod ledgers;
 mod queues;
@@ -8,6 +9,7 @@ mod receivers;
 mod response;
 
 pub(crate) use blocks::BlockRow;
+pub(crate) use by_volume::ByVolume;
 pub(crate) use course::Course;
 pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
@@ -16,7 +18,7 @@ pub(crate) use response::{PeriodResponse, Response, Tally};
 
 use crate::engine::{Arrived, Command, Completed, Hashing, Observer};
 use flashtwin_bits::By;
-use flashtwin_ftl::Unit;
+use flashtwin_ftl::{Lpn, Unit};
 use flashtwin_nand::{Block, Chip};
 use flashtwin_trace::Op;
 
@@ -72,6 +74,10 @@ impl Observer for Metrics {
 
     fn trimmed(&mut self, arrived: &Arrived) {
         self.receivers.trimmed(arrived);
+    }
+
+    fn programmed(&mut self, lpn: Lpn) {
+        self.receivers.programmed(lpn);
     }
 
     #[inline(always)] // A call would copy the report of each request to memory.

@@ -1,15 +1,18 @@
-//! The receivers of single requests: a table of requests, a timeline, the caller of the engine.
+//! The receivers of single requests: tables of requests and of volumes, a timeline, the caller of the engine.
 
+use super::ByVolume;
 use crate::engine::{Arrived, Command, Completed, Hashing};
 use crate::error::SimError;
 use crate::requests::{RequestLog, RequestTable};
 use crate::timeline::Timeline;
+use flashtwin_ftl::Lpn;
 
 #[derive(Debug, Default)]
 pub(crate) struct Receivers {
     /// Whether there is any, because each request asks.
     wanted: bool,
     log: Option<Box<RequestLog>>,
+    by_volume: Option<Box<ByVolume>>,
     pub(super) timeline: Option<Box<Timeline>>,
     /// Number and end of each completed request, for the caller of the engine, who takes them from time to time.
     pub(crate) completions: Option<Vec<(u64, u64)>>,
@@ -18,9 +21,14 @@ pub(crate) struct Receivers {
 }
 
 impl Receivers {
-    pub(crate) fn new(log: Option<RequestLog>, timeline: Option<Timeline>) -> Self {
-        let wanted = log.is_some() || timeline.is_some();
-        Self { wanted, log: log.map(Box::new), timeline: timeline.map(Box::new), ..Self::default() }
+    pub(crate) fn new(
+        log: Option<RequestLog>,
+        by_volume: Option<ByVolume>,
+        timeline: Option<Timeline>,
+    ) -> Self {
+        let wanted = log.is_some() || by_volume.is_some() || timeline.is_some();
+        let (log, by_volume, timeline) = (log.map(Box::new), by_volume.map(Box::new), timeline.map(Box::new));
+        Self { wanted, log, by_volume, timeline, ..Self::default() }
     }
 
     /// For a caller that takes completions.
@@ -42,6 +50,7 @@ impl Receivers {
 
     pub(super) fn trimmed(&mut self, arrived: &Arrived) {
         self.log.iter_mut().for_each(|log| log.trimmed(arrived));
+        self.by_volume.iter_mut().for_each(|volumes| volumes.completed(arrived, None));
         self.timeline.iter_mut().for_each(|timeline| timeline.trimmed(arrived));
         self.completions.iter_mut().for_each(|done| done.push((arrived.number, arrived.arrival_ns)));
     }
@@ -60,9 +69,19 @@ impl Receivers {
             return;
         };
         self.log.iter_mut().for_each(|log| log.completed(&arrived, done));
+        self.by_volume.iter_mut().for_each(|volumes| volumes.completed(&arrived, Some(done.total_ns)));
         self.timeline.iter_mut().for_each(|timeline| timeline.completed(&arrived, done));
         let end_ns = done.arrival_ns + done.total_ns;
         self.completions.iter_mut().for_each(|done| done.push((arrived.number, end_ns)));
+    }
+
+    pub(super) fn programmed(&mut self, lpn: Lpn) {
+        self.by_volume.iter_mut().for_each(|volumes| volumes.programmed(lpn));
+    }
+
+    /// `None` for a trace of one volume.
+    pub(crate) fn by_volume(&self) -> Option<&ByVolume> {
+        self.by_volume.as_deref()
     }
 
     pub(super) fn command_begins(&mut self, command: &Command<'_>) {
@@ -87,8 +106,7 @@ impl Receivers {
 
     /// Returns the table of requests, if it is wanted.
     pub(crate) fn finish(&mut self, end_ns: u64) -> Result<Option<RequestTable>, SimError> {
-        let Self { log, timeline, .. } = std::mem::take(self);
-        timeline.map_or(Ok(()), |timeline| timeline.finish(end_ns))?;
-        log.map(|log| log.finish()).transpose()
+        self.timeline.take().map_or(Ok(()), |timeline| timeline.finish(end_ns))?;
+        self.log.take().map(|log| log.finish()).transpose()
     }
 }

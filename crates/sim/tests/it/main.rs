@@ -33,5 +33,6 @@ mod temperature;
 mod timeline;
 mod traces;
 mod units;
+mod volumes;
 mod write_buffer;
 mod write_cache;

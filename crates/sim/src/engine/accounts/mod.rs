@@ -12,7 +12,7 @@ use crate::error::SimError;
 pub use counts::{EngineCounts, EnginePageCounts, TableWaitCounts};
 pub use ledger::{Charge, Ledger};
 pub(super) use ledger::{HoldTimes, UnitWaits, charge_wait};
-pub use observer::{Arrived, Command, Completed, Hashing, Observer, ServedBy};
+pub use observer::{Arrived, Command, Completed, Extent, Hashing, Observer, ServedBy};
 
 const NOT_YET: u64 = u64::MAX;
 

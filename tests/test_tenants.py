@@ -1,0 +1,42 @@
+"""Results by volume, as a user asks for them."""
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import flashtwin as ft
+
+REQUESTS = 300
+
+
+@pytest.fixture
+def two_tenants(tmp_path: Path) -> Path:
+    """A request every 10 ms to device 2 or 7; the first one is to device 7."""
+    rng = random.Random(3)
+    rows = []
+    for at in range(REQUESTS):
+        volume, op = 7 if at == 0 else rng.choice((2, 7)), rng.choice("RWW")
+        rows.append(f"{volume},{op},{rng.randrange(100) * 4096},{rng.choice((512, 8192))},{at * 10_000}")
+    path = tmp_path / "two.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_tenants_are_those_of_the_file_streamed_and_in_memory(two_tenants: Path) -> None:
+    runs = [
+        ft.replay(trace, "conventional", per_request=True)
+        for trace in (ft.open(two_tenants, format="alibaba"), ft.scan(two_tenants, format="alibaba"))
+    ]
+    held, streamed = ({name: pa.table(run.table(name)) for name in ("volumes", "requests")} for run in runs)
+    assert held == streamed
+    asked = [row.split(",") for row in two_tenants.read_text().split()]
+    rows = held["requests"].sort_by("request").to_pylist()
+    assert [[("2", "7")[row["volume"]], str(row["offset_bytes"]), str(row["length_bytes"])] for row in rows] == [
+        [row[0], row[2], row[3]] for row in asked
+    ]
+    for row in held["volumes"].to_pylist():
+        own = [int(one[3]) for one in asked if one[0] == row["volume_name"] and one[1] == row["kind"][0].upper()]
+        assert (row["requests"], row["bytes"]) == (len(own), sum(own))
+    assert "volumes" not in ft.replay(ft.open(two_tenants, format="alibaba").volume("7"), "conventional").table_names
