@@ -1,5 +1,6 @@
-"""Results by volume, as a user asks for them."""
+"""Results by volume and after a warm-up, as a user asks for them."""
 
+import json
 import random
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 import flashtwin as ft
+
+from .conftest import Cli
 
 REQUESTS = 300
 
@@ -40,3 +43,14 @@ def test_tenants_are_those_of_the_file_streamed_and_in_memory(two_tenants: Path)
         own = [int(one[3]) for one in asked if one[0] == row["volume_name"] and one[1] == row["kind"][0].upper()]
         assert (row["requests"], row["bytes"]) == (len(own), sum(own))
     assert "volumes" not in ft.replay(ft.open(two_tenants, format="alibaba").volume("7"), "conventional").table_names
+
+
+def test_a_warm_up_is_said_and_differs_as_ground(cli: Cli, two_tenants: Path) -> None:
+    done = cli("replay", two_tenants, "--format", "alibaba", "--system", "conventional", "--warm-up", "1s", "--json")
+    assert "conventional: figures count from 1.00 s of the trace on" in done.err
+    summary = json.loads(done.out)["conventional"]
+    assert (summary["counted_from_ns"], summary["requests"]["completed"]) == (10**9, REQUESTS - 100)
+    trace = ft.open(two_tenants, format="alibaba")
+    runs = {"all": ft.system("conventional"), "later": ft.system("conventional", warm_up_s=1)}
+    (difference,) = ft.compare(trace, runs).ground
+    assert (difference.key, difference.warns) == ("replay.warm_up_s", True)

@@ -17,6 +17,7 @@ use crate::preload::load;
 use crate::resolve::Resolved;
 use crate::result::RunResult;
 use crate::run::MOST_PERIODS;
+use crate::totals::Totals;
 
 /// A request, as pages.
 #[derive(Debug, Clone, Copy)]
@@ -196,6 +197,6 @@ impl SteppedDrive {
         let last_ns = if self.outline.requests == 0 { 0 } else { self.outline.duration_ns + 1 };
         let last_ns = last_ns.max(self.engine.now_ns() as i64);
         self.periods.end(&mut self.engine, &self.resolved, last_ns, false)?;
-        finish(self.engine, self.periods, &self.outline, &self.resolved)
+        finish(self.engine, self.periods, &Totals::default(), &self.outline, &self.resolved)
     }
 }

@@ -86,8 +86,11 @@ fn range_ns(bucket: usize) -> (u64, u64) {
 #[derive(Debug, Clone)]
 pub(super) struct Blocks {
     requests_each: u64,
-    /// The first request of the open block, whose requests complete now.
+    /// Requests before this one do not count.
+    first: u64,
+    /// The first request of the open block, whose requests complete now, and how many the block has from it on.
     begin: u64,
+    open_requests: u64,
     open: BlockTimes,
     times: Vec<BlockTimes>,
 }
@@ -96,13 +99,28 @@ impl Blocks {
     /// Blocks of a trace of so many requests; of `None`, whose length is not known, they grow.
     pub(super) fn new(requests: Option<u64>) -> Self {
         let requests_each = requests.map_or(1, |requests| requests.div_ceil(BLOCKS).max(1));
-        Self { requests_each, begin: 0, open: BlockTimes::default(), times: Vec::new() }
+        Self::begun(requests_each, 0)
+    }
+
+    /// The same blocks without requests; those before `first` will not count.
+    pub(super) fn restarted(&self, first: u64) -> Self {
+        Self::begun(self.requests_each, first)
+    }
+
+    fn begun(requests_each: u64, first: u64) -> Self {
+        let open_requests = requests_each - first % requests_each;
+        let (open, times) = (BlockTimes::default(), Vec::new());
+        Self { requests_each, first, begin: first, open_requests, open, times }
+    }
+
+    pub(super) fn counts(&self, number: u64) -> bool {
+        number >= self.first
     }
 
     /// Whether a request is of another block than the open one.
     #[inline]
     pub(super) fn is_of_another(&self, number: u64) -> bool {
-        number.wrapping_sub(self.begin) >= self.requests_each
+        number.wrapping_sub(self.begin) >= self.open_requests
     }
 
     /// A request of the open block.
@@ -134,7 +152,7 @@ impl Blocks {
         while number / self.requests_each >= MOST_BLOCKS {
             self.merge_neighbours();
         }
-        self.begin = number - number % self.requests_each;
+        (self.begin, self.open_requests) = (number - number % self.requests_each, self.requests_each);
         self.open.take_out(counted);
     }
 

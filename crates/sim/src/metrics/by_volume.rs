@@ -90,6 +90,10 @@ impl ByVolume {
         let volume = self.first_lpns.partition_point(|&first| first <= lpn.number());
         self.volumes[volume - 1].programs += 1;
     }
+
+    pub(super) fn restart(&mut self) {
+        self.volumes.fill(VolumeFigures::default());
+    }
 }
 
 #[cfg(test)]

@@ -56,6 +56,18 @@ impl Metrics {
 }
 
 impl Metrics {
+    /// The warm-up has ended: all so far is forgotten, and requests before `first` do not count.
+    pub(crate) fn restart(&mut self, first: u64, now_ns: u64) {
+        [&mut self.reads, &mut self.writes, &mut self.flushes]
+            .into_iter()
+            .for_each(|kind| kind.restart(first));
+        [&mut self.queues, &mut self.hash_queue].into_iter().for_each(|queues| queues.restart(now_ns));
+        for served in [&mut self.chip_reads, &mut self.chip_programs, &mut self.chip_redirected] {
+            served.fill(0);
+        }
+        self.receivers.restart(first);
+    }
+
     /// The blocks of the trace, kind by kind of each.
     pub(crate) fn blocks(&self) -> Vec<BlockRow> {
         Response::block_rows([&self.reads, &self.writes, &self.flushes])

@@ -16,6 +16,8 @@ pub(crate) struct Receivers {
     pub(super) timeline: Option<Box<Timeline>>,
     /// Number and end of each completed request, for the caller of the engine, who takes them from time to time.
     pub(crate) completions: Option<Vec<(u64, u64)>>,
+    /// Tables leave out requests before this one.
+    first: u64,
     /// By the engine's slots, which are used again.
     under_way: Vec<Option<Arrived>>,
 }
@@ -29,6 +31,12 @@ impl Receivers {
         let wanted = log.is_some() || by_volume.is_some() || timeline.is_some();
         let (log, by_volume, timeline) = (log.map(Box::new), by_volume.map(Box::new), timeline.map(Box::new));
         Self { wanted, log, by_volume, timeline, ..Self::default() }
+    }
+
+    /// Tables begin anew with request `first`.
+    pub(crate) fn restart(&mut self, first: u64) {
+        self.first = first;
+        self.by_volume.iter_mut().for_each(|volumes| volumes.restart());
     }
 
     /// For a caller that takes completions.
@@ -49,8 +57,10 @@ impl Receivers {
     }
 
     pub(super) fn trimmed(&mut self, arrived: &Arrived) {
-        self.log.iter_mut().for_each(|log| log.trimmed(arrived));
-        self.by_volume.iter_mut().for_each(|volumes| volumes.completed(arrived, None));
+        if arrived.number >= self.first {
+            self.log.iter_mut().for_each(|log| log.trimmed(arrived));
+            self.by_volume.iter_mut().for_each(|volumes| volumes.completed(arrived, None));
+        }
         self.timeline.iter_mut().for_each(|timeline| timeline.trimmed(arrived));
         self.completions.iter_mut().for_each(|done| done.push((arrived.number, arrived.arrival_ns)));
     }
@@ -68,8 +78,10 @@ impl Receivers {
         let Some(arrived) = self.under_way.get_mut(done.request as usize).and_then(Option::take) else {
             return;
         };
-        self.log.iter_mut().for_each(|log| log.completed(&arrived, done));
-        self.by_volume.iter_mut().for_each(|volumes| volumes.completed(&arrived, Some(done.total_ns)));
+        if done.number >= self.first {
+            self.log.iter_mut().for_each(|log| log.completed(&arrived, done));
+            self.by_volume.iter_mut().for_each(|volumes| volumes.completed(&arrived, Some(done.total_ns)));
+        }
         self.timeline.iter_mut().for_each(|timeline| timeline.completed(&arrived, done));
         let end_ns = done.arrival_ns + done.total_ns;
         self.completions.iter_mut().for_each(|done| done.push((arrived.number, end_ns)));

@@ -79,6 +79,10 @@ pub(crate) struct PeriodResponse {
 }
 
 impl PeriodResponse {
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
     pub(crate) fn mean_ns(&self) -> Option<f64> {
         mean(self.sum_ns, self.count)
     }
@@ -155,10 +159,10 @@ impl Response {
     /// Request `number` of the trace is complete.
     #[inline]
     pub(crate) fn record(&mut self, number: u64, arrival_ns: u64, total: u64, ledger: &Ledger) {
-        if self.blocks.is_of_another(number) {
-            self.leave_block(number, arrival_ns, total);
-        } else {
+        if !self.blocks.is_of_another(number) {
             self.blocks.note_arrival(arrival_ns);
+        } else if !self.leave_block(number, arrival_ns, total) {
+            return;
         }
         let bucket = bucket_of(total);
         if bucket >= self.buckets.len() {
@@ -173,15 +177,23 @@ impl Response {
         self.course.record(arrival_ns, total, ledger);
     }
 
+    /// Returns whether the request counts.
     #[cold]
     #[inline(never)]
-    fn leave_block(&mut self, number: u64, arrival_ns: u64, total: u64) {
-        if !self.blocks.move_to_earlier(number, arrival_ns, total) {
+    fn leave_block(&mut self, number: u64, arrival_ns: u64, total: u64) -> bool {
+        let counts = self.blocks.counts(number);
+        if counts && !self.blocks.move_to_earlier(number, arrival_ns, total) {
             let counted = self.counted();
             self.blocks.count(&counted);
             self.blocks.open(number, &counted);
             self.blocks.note_arrival(arrival_ns);
         }
+        counts
+    }
+
+    /// Forgets all requests. Those before `first` will not count.
+    pub(crate) fn restart(&mut self, first: u64) {
+        *self = Self { blocks: self.blocks.restarted(first), ..Self::new(None) };
     }
 
     /// The requests of the period so far, as coarsely as blocks have them.

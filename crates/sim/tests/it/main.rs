@@ -34,5 +34,6 @@ mod timeline;
 mod traces;
 mod units;
 mod volumes;
+mod warm_up;
 mod write_buffer;
 mod write_cache;

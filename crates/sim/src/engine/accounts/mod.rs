@@ -68,6 +68,11 @@ impl<O: Observer> Accounts<O> {
         (self.first_arrival_ns != NOT_YET).then_some((self.first_arrival_ns, self.last_response_ns))
     }
 
+    /// Times of service begin with the next request.
+    pub(crate) fn restart(&mut self) {
+        self.first_arrival_ns = NOT_YET;
+    }
+
     #[inline]
     pub(super) fn arrived(&mut self, arrival_ns: u64) {
         self.first_arrival_ns = self.first_arrival_ns.min(arrival_ns);
