@@ -117,7 +117,7 @@ fn requests_that_arrived_later_are_those_of_the_whole_run() {
         let periods: u64 = ["reads", "writes", "flushes"].map(|kind| sums("periods", kind)).iter().sum();
         assert_eq!(periods, times.len() as u64);
         assert_eq!(column(&warm, "periods", "start_ns")[0], asks[FIRST].time_ns as u64);
-        let shares = [("channel_mean"), ("chip_mean")]
+        let shares = ["channel_mean", "chip_mean"]
             .map(|name| figure(&warm.summary, &format!("utilisation.{name}")).as_f64().unwrap());
         assert!(shares.iter().all(|share| (0.01..=1.0).contains(share)), "{shares:?}");
     }
