@@ -41,12 +41,13 @@ def test_key_of_the_device_that_is_set_goes_before_the_device(cli: Cli, small_tr
 
 def test_options_of_replays_are_keys() -> None:
     options = ReplayOptions(
-        set=(("alpha", "0.2"),), period_s=3600.0, speed="10", queue_depth="4", content="unique", verify=True, aged=True
-    )
+        set=(("alpha", "0.2"),), period_s=3600.0, warm_up_s=60.0, speed="10", queue_depth="4", content="unique",
+        verify=True, aged=True,
+    )  # fmt: skip
     assert options.on("tlc-2021").sets == [
         ("device", "tlc-2021"), ("alpha", "0.2"), ("replay.speed", "10"), ("replay.queue_depth", "4"),
-        ("replay.period_s", "3600.0"), ("replay.content", "unique"), ("verify", "true"),
-        ("replay.preload", "footprint"),
+        ("replay.period_s", "3600.0"), ("replay.warm_up_s", "60.0"), ("replay.content", "unique"),
+        ("verify", "true"), ("replay.preload", "footprint"),
     ]  # fmt: skip
     assert ReplayOptions().on(None).sets == []
 

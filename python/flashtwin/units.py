@@ -98,13 +98,6 @@ def unchanged(value: float) -> bool:
     return abs(value) < UNCHANGED_PERCENT
 
 
-def longer_or_shorter(value: float, than: str = "") -> str:
-    """A change of a time in words: `38.0 % shorter`, `unchanged (+0.2 %)`; `as long as under a (+0.2 %)` of two."""
-    if unchanged(value):
-        return f"as long as {than} ({change(value)})" if than else f"unchanged ({change(value)})"
-    return f"{percent(abs(value))} {'longer' if value > 0 else 'shorter'}{f' than {than}' if than else ''}"
-
-
 def more_or_fewer(value: float, of: str, than: str) -> str:
     """A change of a count in words: `12.0 % more pages than a`, `as many pages as a (±0 %)`."""
     if unchanged(value):

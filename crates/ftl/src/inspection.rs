@@ -115,13 +115,14 @@ impl Ftl {
         for (ppn, content) in pages {
             held[geometry.plane(ppn)].push(content);
         }
-        let count = |held: &mut Vec<Content>| {
-            let pages = held.len() as u64;
-            held.sort_unstable();
-            held.dedup();
-            PlaneContents { pages, contents: held.len() as u64 }
+        // By content, the last plane that had it.
+        let last = held.iter().flatten().map(|content| content.index()).max();
+        let mut seen = vec![u32::MAX; last.map_or(0, |last| last + 1)];
+        let count = |(plane, held): (u32, &Vec<Content>)| {
+            let is_new = |content: &&Content| std::mem::replace(&mut seen[content.index()], plane) != plane;
+            PlaneContents { pages: held.len() as u64, contents: held.iter().filter(is_new).count() as u64 }
         };
-        Some(By::new(held.iter_mut().map(count).collect()))
+        Some(By::new((0..).zip(held.iter()).map(count).collect()))
     }
 
     /// Page writes of known contents that the host made to each plane since preloading ended, and the distinct contents

@@ -425,6 +425,11 @@ pub struct ReplayConfig {
     /// The RR-SSD paper has a day.
     #[schemars(extend("x-moves" = "reads and writes: how often copies are made"))]
     pub period_s: f64,
+    /// Seconds of the trace's own clock after which figures count: requests that arrive from then
+    /// on, and operations ordered from then on. The drive goes on as it is. For example 600: ten
+    /// minutes.
+    #[schemars(extend("x-moves" = "reads and writes: which of them count"))]
+    pub warm_up_s: f64,
     /// Preloading: the drive's state before the trace begins. It takes no simulated time and is not
     /// counted. A known hole that is read before it is written stays empty.
     #[schemars(extend("x-moves" = "reads and writes: what the drive holds before the trace"))]
@@ -461,6 +466,7 @@ impl Default for ReplayConfig {
             queue_depth: 0,
             queue_limit: 0,
             period_s: 86_400.0,
+            warm_up_s: 0.0,
             preload: Preload::FirstReads,
             preload_contents: PreloadContents::Own,
             history: History::default(),

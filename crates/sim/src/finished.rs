@@ -7,6 +7,7 @@ use crate::engine::{Engine, EngineCounts};
 use crate::metrics::{Metrics, PeriodResponse};
 use crate::replication_time::PhaseTime;
 use crate::resolve::Resolved;
+use crate::totals::Totals;
 
 /// Counts of one period. `Copy` keeps them small: a year has many seconds.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +27,8 @@ pub(crate) struct PeriodRow {
 pub(crate) struct FinishedRun<'a> {
     pub(crate) trace: &'a Outline,
     pub(crate) resolved: &'a Resolved,
+    /// Since the warm-up.
+    pub(crate) counted: Totals,
     pub(crate) engine: Engine<Ftl, Metrics>,
     pub(crate) periods: Vec<PeriodRow>,
     pub(crate) replication_passes: u64,
@@ -34,4 +37,11 @@ pub(crate) struct FinishedRun<'a> {
     /// `None` unless they are counted.
     pub(crate) plane_writes: Option<By<Plane, Vec<PlaneWrites>>>,
     pub(crate) hash_queue: (f64, u32),
+}
+
+impl FinishedRun<'_> {
+    /// The end of the warm-up, in simulated time.
+    pub(crate) fn counted_from_ns(&self) -> u64 {
+        self.engine.now_ns() - self.counted.time_ns
+    }
 }

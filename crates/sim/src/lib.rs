@@ -28,6 +28,7 @@ mod stepped;
 mod temperature;
 mod timeline;
 mod toml_doc;
+mod totals;
 
 pub use aged::AgedDrives;
 pub use config::{

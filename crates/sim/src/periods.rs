@@ -10,10 +10,12 @@ use crate::metrics::Metrics;
 use crate::replication_time::{PhaseTime, phase_time};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
+use crate::totals::Totals;
 
 #[derive(Debug, Default)]
 pub(crate) struct Periods {
     rows: Vec<PeriodRow>,
+    first_start_ns: i64,
     engine_before: EngineCounts,
     ftl_before: Counters,
 }
@@ -21,6 +23,12 @@ pub(crate) struct Periods {
 impl Periods {
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Without the rows so far.
+    pub(crate) fn restart(&mut self, engine: &Engine<Ftl, Metrics>, start_ns: i64) {
+        let (engine_before, ftl_before) = (engine.accounts().counts, *engine.controller().counters());
+        *self = Self { rows: Vec::new(), first_start_ns: start_ns, engine_before, ftl_before };
     }
 
     /// Cuts a row. Between periods the controller also replicates.
@@ -37,7 +45,7 @@ impl Periods {
         }
         let (counts, ftl) = (engine.accounts().counts, *engine.controller().counters());
         let row = PeriodRow {
-            start_ns: self.rows.last().map_or(0, |row| row.end_ns),
+            start_ns: self.rows.last().map_or(self.first_start_ns, |row| row.end_ns),
             end_ns,
             reads: engine.accounts_mut().observer.reads.end_period(),
             writes: engine.accounts_mut().observer.writes.end_period(),
@@ -60,6 +68,7 @@ impl Periods {
 pub(crate) fn finish(
     mut engine: Engine<Ftl, Metrics>,
     periods: Periods,
+    before: &Totals,
     trace: &Outline,
     resolved: &Resolved,
 ) -> Result<RunResult, SimError> {
@@ -71,6 +80,7 @@ pub(crate) fn finish(
     let finished = FinishedRun {
         trace,
         resolved,
+        counted: Totals::of(&engine, trace.bytes).since(before),
         plane_contents: engine.controller().plane_contents(),
         plane_writes: engine.controller().plane_writes(),
         engine,

@@ -287,6 +287,7 @@ mod tests {
             first_page_op: (0..=ops).collect(),
             lpn: vec![0; content.len()],
             content: content.to_vec(),
+            ..PageColumns::default()
         };
         let empty = crate::stepped::outline("by hand", 4096, 1, 5);
         let outline = Outline { requests: ops.into(), page_ops: ops.into(), ..empty };

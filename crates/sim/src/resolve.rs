@@ -285,6 +285,9 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
     }
     positive("replay.speed", config.replay.speed)?;
     positive("replay.period_s", config.replay.period_s)?;
+    if !(config.replay.warm_up_s >= 0.0 && config.replay.warm_up_s.is_finite()) {
+        return Err(wrong("replay.warm_up_s", config.replay.warm_up_s, "a number of seconds, or 0"));
+    }
     if config.replay.queue_limit > 0 && config.replay.queue_depth > 0 {
         let expected = "0 with replay.queue_depth, which says itself how many requests are under way";
         return Err(wrong("replay.queue_limit", config.replay.queue_limit, expected));

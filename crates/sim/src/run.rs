@@ -2,14 +2,14 @@
 
 use flashtwin_ftl::{Ftl, FtlError, PartitionPolicy};
 use flashtwin_nand::FlashArray;
-use flashtwin_trace::{Outline, PageSource, Progress};
+use flashtwin_trace::{Op, Outline, PageSource, Progress, Window};
 
 use crate::aged::{self, AgedDrives};
 use crate::config::{PartialWrite, Preload};
 use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError, stop_if_asked};
 use crate::memory;
-use crate::metrics::{Metrics, Receivers};
+use crate::metrics::{ByVolume, Metrics, Receivers};
 use crate::periods::{Periods, finish};
 use crate::preload::preload;
 use crate::requests::{RequestLog, RequestsTo};
@@ -17,6 +17,7 @@ use crate::resolve::Resolved;
 use crate::result::RunResult;
 use crate::temperature::offline_partitions;
 use crate::timeline::{Timeline, TimelineTo};
+use crate::totals::Totals;
 
 /// Replays a trace, in memory or streamed, on a system. Progress is in requests that have arrived.
 ///
@@ -41,16 +42,12 @@ pub struct Recording {
 }
 
 impl Recording {
-    fn receivers(&self, resolved: &Resolved) -> Result<Receivers, SimError> {
+    fn receivers(&self, trace: &Outline, resolved: &Resolved) -> Result<Receivers, SimError> {
         let Resolved { config, device, .. } = resolved;
-        let mut receivers = Receivers::default();
-        if self.requests != RequestsTo::Nowhere {
-            receivers.log = Some(Box::new(RequestLog::new(&config.name, &self.requests)?));
-        }
-        if let Some(to) = &self.timeline {
-            receivers.timeline = Some(Box::new(Timeline::new(to, config, &device.geometry)?));
-        }
-        Ok(receivers)
+        let wants_log = self.requests != RequestsTo::Nowhere;
+        let log = wants_log.then(|| RequestLog::new(&config.name, &self.requests)).transpose()?;
+        let timeline = self.timeline.as_ref().map(|to| Timeline::new(to, config, &device.geometry));
+        Ok(Receivers::new(log, ByVolume::of(trace), timeline.transpose()?))
     }
 }
 
@@ -67,9 +64,13 @@ pub fn run_following(
     drives: Option<&AgedDrives>,
 ) -> Result<RunResult, SimError> {
     check_fit(trace.outline(), resolved)?;
-    let receivers = recording.receivers(resolved)?;
+    let receivers = recording.receivers(trace.outline(), resolved)?;
     let mut replay = Replay::new(trace, resolved, progress, drives)?;
     replay.engine.accounts_mut().observer.receivers = receivers;
+    if replay.warm_up_ns.is_some() {
+        // None counts until it is known which is the first.
+        replay.engine.accounts_mut().observer.receivers.restart(u64::MAX);
+    }
     replay.serve_all(progress)?;
     replay.finish()
 }
@@ -118,6 +119,13 @@ fn check_times(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
         ))
         .into());
     }
+    if warm_up_ns(replay.warm_up_s).is_some_and(|warm_up_ns| warm_up_ns > last_ns) {
+        return Err(ConfigError(format!(
+            "{} lasts {seconds:.1} s, and no request would count after a warm-up of {} s: set replay.warm_up_s to less",
+            trace.name, replay.warm_up_s,
+        ))
+        .into());
+    }
     let period_ns = period_ns(replay.period_s);
     let periods = last_ns as u64 / period_ns as u64;
     if periods > MOST_PERIODS {
@@ -135,6 +143,11 @@ fn check_times(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
 
 pub(crate) fn period_ns(period_s: f64) -> i64 {
     ((period_s * 1e9) as i64).max(1)
+}
+
+/// `None`: figures count from the beginning.
+fn warm_up_ns(warm_up_s: f64) -> Option<i64> {
+    Some((warm_up_s * 1e9) as i64).filter(|&ns| ns > 0)
 }
 
 fn check_room(trace: &Outline, resolved: &Resolved, capacity: u64) -> Result<(), SimError> {
@@ -185,7 +198,12 @@ struct Replay<'a> {
     resolved: &'a Resolved,
     engine: Engine<Ftl, Metrics>,
     period_ns: i64,
+    period_end_ns: i64,
     periods: Periods,
+    /// `None` once it has ended.
+    warm_up_ns: Option<i64>,
+    /// Counted during the warm-up.
+    before: Totals,
 }
 
 impl<'a> Replay<'a> {
@@ -223,14 +241,18 @@ impl<'a> Replay<'a> {
             resolved,
             engine,
             period_ns: period_ns(config.replay.period_s),
+            period_end_ns: period_ns(config.replay.period_s),
             periods: Periods::default(),
+            warm_up_ns: warm_up_ns(config.replay.warm_up_s),
+            before: Totals::default(),
         })
     }
 
     fn serve_all(&mut self, progress: &dyn Progress) -> Result<(), SimError> {
         let replay = &self.resolved.config.replay;
         let (source, total) = (self.source, self.trace.requests);
-        let mut boundary = self.period_ns;
+        let mut boundary = self.next_boundary_ns();
+        let mut traffic = Traffic::default();
         let mut windows = source.windows()?;
         while let Some(window) = windows.next()? {
             let arrivals = Arrivals {
@@ -251,11 +273,21 @@ impl<'a> Replay<'a> {
                     if replay.queue_depth == 0 {
                         self.engine.advance(arrivals.simulated_ns(boundary))?;
                     }
-                    self.end_period(boundary, true)?;
+                    if boundary == self.period_end_ns {
+                        self.end_period(boundary, true)?;
+                        self.period_end_ns = boundary.saturating_add(self.period_ns);
+                    }
+                    if self.warm_up_ns == Some(boundary) {
+                        traffic.add(&window, index);
+                        self.end_warm_up(done, &traffic);
+                    }
                     stop_if_asked(progress)?;
-                    boundary = boundary.saturating_add(self.period_ns);
+                    boundary = self.next_boundary_ns();
                 }
                 self.engine.serve(&arrivals, index)?;
+            }
+            if self.warm_up_ns.is_some() {
+                traffic.add(&window, window.len());
             }
         }
         self.engine.drain()?;
@@ -270,12 +302,45 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
+    /// The next time of the trace's clock at which a period or the warm-up ends.
+    fn next_boundary_ns(&self) -> i64 {
+        self.warm_up_ns.unwrap_or(i64::MAX).min(self.period_end_ns)
+    }
+
+    /// Figures count from request `first` on. Requests under way count no more, because they arrived before.
+    #[cold]
+    fn end_warm_up(&mut self, first: u64, traffic: &Traffic) {
+        let now_ns = self.engine.now_ns();
+        self.before = Totals::of(&self.engine, traffic.bytes);
+        self.before.engine.requests = traffic.requests;
+        self.periods.restart(&self.engine, self.warm_up_ns.take().unwrap_or(0));
+        self.engine.accounts_mut().restart();
+        self.engine.accounts_mut().observer.restart(first, now_ns);
+    }
+
     fn end_period(&mut self, end_ns: i64, replicate: bool) -> Result<(), SimError> {
         self.periods.end(&mut self.engine, self.resolved, end_ns, replicate)
     }
 
     fn finish(self) -> Result<RunResult, SimError> {
-        finish(self.engine, self.periods, self.trace, self.resolved)
+        finish(self.engine, self.periods, &self.before, self.trace, self.resolved)
+    }
+}
+
+/// Requests that have arrived, and their bytes, by kind.
+#[derive(Default)]
+struct Traffic {
+    requests: [u64; Op::COUNT],
+    bytes: [u64; Op::COUNT],
+}
+
+impl Traffic {
+    /// The first `count` requests of a window.
+    fn add(&mut self, window: &Window<'_>, count: usize) {
+        for (&kind, &length_bytes) in window.op[..count].iter().zip(window.length_bytes) {
+            self.requests[kind as usize] += 1;
+            self.bytes[kind as usize] += u64::from(length_bytes);
+        }
     }
 }
 

@@ -11,12 +11,13 @@ use crate::config::PartialWrite;
 use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError};
 use crate::memory;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Receivers};
 use crate::periods::{Periods, finish};
 use crate::preload::load;
 use crate::resolve::Resolved;
 use crate::result::RunResult;
 use crate::run::MOST_PERIODS;
+use crate::totals::Totals;
 
 /// A request, as pages.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +51,7 @@ pub(crate) fn outline(name: &str, page_bytes: u32, pages: u32, contents: u32) ->
         bytes: [0; Op::COUNT],
         duration_ns: 0,
         lpn_address: (0..u64::from(pages)).collect(),
+        volumes: Vec::new(),
         content_count: contents,
         initial_content: Vec::new(),
         first_access: vec![FirstAccess::Write; pages as usize],
@@ -98,7 +100,7 @@ impl SteppedDrive {
         let metrics = Metrics::new(geometry.chips(), None);
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
-        engine.accounts_mut().observer.receivers.completions = Some(Vec::new());
+        engine.accounts_mut().observer.receivers = Receivers::to_caller();
         let outline = outline(name, geometry.page_bytes, logical_pages, contents);
         let read_modify_write = config.replay.partial_write == PartialWrite::ReadModifyWrite;
         Ok(Self { engine, resolved, outline, periods: Periods::default(), read_modify_write, clock_ns: 0 })
@@ -120,6 +122,9 @@ impl SteppedDrive {
                 first_request: number,
                 time_ns: &[time_ns],
                 op: &[request.op],
+                volume: &[],
+                offset_bytes: &[],
+                length_bytes: &[],
                 marks: &[marks],
                 first_page_op: &[0, request.lpns.len() as u32],
                 lpn: request.lpns,
@@ -192,6 +197,6 @@ impl SteppedDrive {
         let last_ns = if self.outline.requests == 0 { 0 } else { self.outline.duration_ns + 1 };
         let last_ns = last_ns.max(self.engine.now_ns() as i64);
         self.periods.end(&mut self.engine, &self.resolved, last_ns, false)?;
-        finish(self.engine, self.periods, &self.outline, &self.resolved)
+        finish(self.engine, self.periods, &Totals::default(), &self.outline, &self.resolved)
     }
 }

@@ -1,5 +1,7 @@
 //! A trace that can be handed on: what it is like for a drive stays, what it is about goes.
 
+use std::sync::Arc;
+
 use crate::digest::Digests;
 use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
@@ -23,7 +25,7 @@ impl Trace {
     pub fn anonymize(&self, key: &[u8; 32]) -> Result<Trace, TraceError> {
         let shifts: Vec<u64> = self.volume_names.iter().map(|name| shift_bytes(key, name)).collect();
         let mut shifted = self.clone();
-        for (row, offset) in shifted.offset_bytes.iter_mut().enumerate() {
+        for (row, offset) in Arc::make_mut(&mut shifted.offset_bytes).iter_mut().enumerate() {
             // A flush has no address.
             if self.op[row] != Op::Flush {
                 *offset += shifts[self.volume[row] as usize];

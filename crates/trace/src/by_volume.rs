@@ -15,7 +15,7 @@ impl RequestsByVolume {
     /// Sorts the requests of `trace`.
     pub fn of(trace: &Trace) -> RequestsByVolume {
         let mut starts = vec![0; trace.volume_names.len() + 1];
-        for &volume in &trace.volume {
+        for &volume in trace.volume.iter() {
             starts[volume as usize + 1] += 1;
         }
         for volume in 1..starts.len() {

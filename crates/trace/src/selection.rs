@@ -348,7 +348,7 @@ mod tests {
         let (head, tail) = (whole.excerpt(&(0..cut)).unwrap(), whole.excerpt(&(cut..i64::MAX)).unwrap());
         assert_eq!((head.len(), tail.len()), (17, 43));
         assert_eq!(tail.time_ns[0], 0);
-        assert_eq!(tail.offset_bytes, whole.offset_bytes[17..]);
+        assert_eq!(tail.offset_bytes[..], whole.offset_bytes[17..]);
         assert_eq!((head.name.as_str(), tail.name.as_str()), ("minute:0s-17s", "minute:17s-end"));
         assert_eq!(head.content, whole.content[..17]);
         // Contents are numbered anew, and equal ones stay equal.

@@ -125,7 +125,7 @@ impl TraceStream {
     pub fn requests_by_volume(&mut self, progress: &dyn Progress) -> Result<Vec<(String, u64)>, TraceError> {
         let mut requests: Vec<u64> = Vec::new();
         while let Some(batch) = self.next(progress)? {
-            for &volume in &batch.volume {
+            for &volume in batch.volume.iter() {
                 if volume as usize >= requests.len() {
                     requests.resize(volume as usize + 1, 0);
                 }

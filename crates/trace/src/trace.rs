@@ -26,13 +26,13 @@ pub struct Trace {
     /// Arrival in nanoseconds; the first request is at 0.
     pub time_ns: Arc<Vec<i64>>,
     /// Dense volume number, ascending with the number in the file; see `volume_names`.
-    pub volume: Vec<u32>,
+    pub volume: Arc<Vec<u32>>,
     /// Operation.
     pub op: Arc<Vec<Op>>,
     /// First byte addressed.
-    pub offset_bytes: Vec<u64>,
+    pub offset_bytes: Arc<Vec<u64>>,
     /// Bytes addressed; never 0.
-    pub length_bytes: Vec<u32>,
+    pub length_bytes: Arc<Vec<u32>>,
     /// Request `i` has the contents `content[content_start[i]..content_start[i + 1]]`: none, or one for each
     /// `chunk_bytes`.
     pub content_start: Vec<u64>,
@@ -93,10 +93,10 @@ impl Trace {
             name: name.to_owned(),
             format,
             time_ns: Arc::new(columns.time_ns),
-            volume: columns.volume,
+            volume: Arc::new(columns.volume),
             op: Arc::new(columns.op),
-            offset_bytes: columns.offset_bytes,
-            length_bytes: columns.length_bytes,
+            offset_bytes: Arc::new(columns.offset_bytes),
+            length_bytes: Arc::new(columns.length_bytes),
             content_start: if has_content { columns.content_start } else { Vec::new() },
             content: columns.content,
             chunk_bytes: CHUNK_BYTES,

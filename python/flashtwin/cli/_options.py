@@ -91,6 +91,8 @@ class ReplayOptions:
     Attributes:
         period_s: Period length; popular contents are copied when one ends. Traces under 3 days get about 8 periods of
             a round length, such as 15 min for 2 h. Example: --period 1h [default: 1d]
+        warm_up_s: Count requests that arrive this long after the first one, and operations from then on. The drive goes
+            on as it is. Example: --warm-up 10m
         speed (X): Replay X times as fast as recorded. Example: --speed 10
         queue_depth (N): Ignore recorded times; keep N requests outstanding. Example: --queue-depth 32
         fill: Shrink the drive until the trace fills this share of it, so that garbage collection runs.
@@ -104,6 +106,7 @@ class ReplayOptions:
 
     set: Sets = ()
     period_s: float | None = None
+    warm_up_s: float | None = None
     speed: str | None = None
     queue_depth: Annotated[str, Text(_types.queue_depths)] | None = None
     fill: Share | None = None
@@ -122,6 +125,7 @@ class ReplayOptions:
             K.replay.speed: self.speed,
             K.replay.queue_depth: self.queue_depth,
             K.replay.period_s: self.period_s,
+            K.replay.warm_up_s: self.warm_up_s,
             K.replay.content: self.content,
             "verify": "true" if self.verify else None,
             K.replay.preload: "footprint" if self.aged else None,

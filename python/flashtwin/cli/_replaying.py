@@ -18,6 +18,7 @@ from flashtwin.results import folder, ground, names, schema
 from flashtwin.results.documents import read_json
 from flashtwin.results.trees import dig
 from flashtwin.traces.reading import Source
+from flashtwin.units import duration
 
 Summary = Mapping[str, Any]
 
@@ -56,6 +57,9 @@ def choose(
 ) -> dict[str, System]:
     """The systems with their keys set; prints differences beyond the mechanisms, and keys that are not looked at."""
     chosen = name_systems([running.system(name) for name in systems], {}, equal_ground=equal_ground)
+    for name, system in chosen.items():
+        if warm_up_s := system.config["replay"]["warm_up_s"]:
+            say(f"{name}: figures count from {duration(warm_up_s * 1e9)} of the trace on")
     warn_of_ignored(chosen.items(), [key for key, _ in running.set], by_all=by_all)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
     lines = [f"  {one.line}" for one in unequal if one.warns]

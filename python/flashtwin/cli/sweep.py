@@ -36,6 +36,8 @@ class AxisOptions:
         queue_depth (N,M,...): Ignore recorded times; keep N, M, ... requests outstanding. Example: --queue-depth 1,32
         period (TIME,...): Period length; popular contents are copied when one ends. Example: --period 1h,1d
             [default: each trace's own]
+        warm_up (TIME,...): Count requests that arrive this long after the first one, and operations from then on.
+            Example: --warm-up 10min,1h
         device (NAME,...): NAND devices: names of `flashtwin devices`, or TOML files.
             Example: --device rr-ssd,tlc-unit-2021
         fill (SHARE,...): Shrink the drive until the trace fills this share of it, so that garbage collection runs.
@@ -47,6 +49,7 @@ class AxisOptions:
     speed: str | None = None
     queue_depth: Annotated[str, Text(_types.queue_depths)] | None = None
     period: Annotated[str, Text(_types.times)] | None = None
+    warm_up: Annotated[str, Text(_types.times)] | None = None
     device: str | None = None
     fill: str | None = None
     content: str | None = None
@@ -60,6 +63,7 @@ class AxisOptions:
             K.replay.queue_depth: self.queue_depth,
             K.replay.content: self.content,
             K.replay.period_s: self.period,
+            K.replay.warm_up_s: self.warm_up,
             FILL: fill,
         }
         sets = [*self.set, *((key, text) for key, text in short.items() if text is not None)]

@@ -87,7 +87,9 @@ def life(run: Numbers, capacity_bytes: float, amplification: float | None) -> Li
 
     `amplification` is that of a steady state, for a run that ended before collection began.
     """
-    programs, lasted_s = run.get("pages_programmed", 0), run.get("duration_ns", 0) / 1e9
+    programs = run.get("pages_programmed", 0)
+    # Programs count from the end of the warm-up.
+    lasted_s = run.get("duration_ns", 0) / 1e9 - run.get("config.replay.warm_up_s", 0)
     if not programs or not lasted_s:
         return None
     if amplification and not run.get("flash_writes.gc"):

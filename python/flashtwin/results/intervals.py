@@ -81,6 +81,9 @@ class Blocks:
         kind, of, fine_kind, fine_of, lower = (
             one.to_numpy() for one in (blocks["kind"], blocks["block"], fine["kind"], fine["block"], fine["lower_ns"])
         )
+        # A warm-up has no blocks.
+        begin = of.min(initial=of.max(initial=0))
+        of, fine_of = of - begin, fine_of - begin
         number = int(of.max()) + 1 if len(of) else 0
         first, times = np.zeros(number), np.zeros((number, 2))
         first[of], times[:, 0] = blocks["first_request"].to_numpy(), np.inf
@@ -183,7 +186,7 @@ def compare(first: Blocks, second: Blocks, kind: Kind = "all", statistic: Statis
     pair = first.kinds[kind], second.kinds[kind]
     same = np.array_equal(first.first_requests, second.first_requests)
     if not same or not np.array_equal(pair[0].counts, pair[1].counts):
-        raise ArgumentError("the runs are of different traces; an interval is of two runs of one trace")
+        raise ArgumentError("the runs are of different traces or warm-ups; an interval is of two runs of one trace")
     requests = int(pair[0].counts.sum())
     differ = _merged(pair[0].sums_ns, MERGED) != _merged(pair[1].sums_ns, MERGED)
     said = {"all": "reads and writes", "flush": "flushes"}.get(kind, f"{kind}s")

@@ -448,14 +448,17 @@ impl Blocks {
 
     /// Erase counts of every block of the device: (count, blocks with it), ascending.
     pub(crate) fn wear(&self) -> Vec<(u32, u64)> {
-        let mut counts = std::collections::BTreeMap::new();
-        let mut touched = 0;
+        let (mut blocks, mut unused) = (vec![0], self.geometry.blocks());
         for &word in self.table.words.iter().filter(|word| **word != 0) {
-            *counts.entry(Word(word).erases()).or_insert(0) += 1;
-            touched += 1;
+            let erases = Word(word).erases() as usize;
+            if erases >= blocks.len() {
+                blocks.resize(erases + 1, 0);
+            }
+            blocks[erases] += 1;
+            unused -= 1;
         }
-        *counts.entry(0).or_insert(0) += self.geometry.blocks() - touched;
-        counts.into_iter().filter(|&(_, blocks)| blocks > 0).collect()
+        blocks[0] += unused;
+        (0..).zip(blocks).filter(|&(_, blocks)| blocks > 0).collect()
     }
 
     pub(crate) fn held(&self) -> impl Iterator<Item = (u8, u32)> {

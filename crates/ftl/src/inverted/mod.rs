@@ -123,13 +123,17 @@ impl MappingScheme for InvertedScheme {
     }
 
     fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>> {
-        let mut pages: Vec<Ppn> = Lpn::each(0..self.tables.map.lpns())
-            .map(|lpn| self.tables.map.get(lpn))
-            .filter(|&ppn| is_page(ppn))
-            .collect();
-        pages.sort_unstable();
-        pages.dedup();
-        Some(pages.into_iter().filter_map(|ppn| Some((ppn, flash.blocks.owner(ppn)?.id()))).collect())
+        // A bit a page of the device: many logical pages may share one.
+        let mut seen = vec![0u64; flash.geometry().page_index_len() / 64 + 1];
+        let mut is_new = |ppn: &Ppn| {
+            let (word, bit) = (&mut seen[ppn.index() / 64], 1 << (ppn.index() % 64));
+            let is_new = *word & bit == 0;
+            *word |= bit;
+            is_new
+        };
+        let mapped = Lpn::each(0..self.tables.map.lpns()).map(|lpn| self.tables.map.get(lpn));
+        let pages = mapped.filter(|&ppn| is_page(ppn)).filter(&mut is_new);
+        Some(pages.filter_map(|ppn| Some((ppn, flash.blocks.owner(ppn)?.id()))).collect())
     }
 
     fn audit(&self, flash: &Flash) -> FtlResult {

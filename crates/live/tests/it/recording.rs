@@ -45,8 +45,8 @@ fn what_passes_is_what_is_read_from_the_trace() {
     let trace = open(&path);
     let ops = [Op::Write, Op::Write, Op::Read, Op::Flush, Op::Trim, Op::Write, Op::Write, Op::Trim];
     assert_eq!(*trace.op, ops);
-    assert_eq!(trace.offset_bytes, [0, 512, 4096, 0, 8192, 40960, 65536, 65536]);
-    assert_eq!(trace.length_bytes, [12288, 512, 4096, 0, 4096, 4096, 8192, 8192]);
+    assert_eq!(*trace.offset_bytes, [0, 512, 4096, 0, 8192, 40960, 65536, 65536]);
+    assert_eq!(*trace.length_bytes, [12288, 512, 4096, 0, 4096, 4096, 8192, 8192]);
     let contents: Vec<&[u32]> = (0..trace.len()).map(|row| trace.contents(row)).collect();
     assert_eq!(contents, [&[0, 1, 0][..], &[2], &[1], &[], &[], &[3], &[3, 3], &[]]);
     assert_eq!(trace.quality.empty_requests, 0);
@@ -157,8 +157,8 @@ fn logs_of_dm_log_writes() {
     assert_eq!(import_log_writes(&path, &out, &key, &()).unwrap(), 5);
     let trace = open(&out);
     assert_eq!(*trace.op, [Op::Write, Op::Flush, Op::Trim, Op::Flush, Op::Write]);
-    assert_eq!(trace.offset_bytes, [4096, 0, 409_600, 0, 8192]);
-    assert_eq!(trace.length_bytes, [8192, 0, 40_960, 0, 4096]);
+    assert_eq!(*trace.offset_bytes, [4096, 0, 409_600, 0, 8192]);
+    assert_eq!(*trace.length_bytes, [8192, 0, 40_960, 0, 4096]);
     assert_eq!(trace.flags, [0, 0, 0, 0, 1], "FUA");
     assert_eq!((trace.content, trace.quality.empty_requests), (vec![0, 1, 1], 0));
     assert_eq!((&trace.time_ns[..], &trace.volume_names[..]), (&[0; 5][..], &["my".to_owned()][..]));

@@ -10,7 +10,7 @@ mod host;
 mod pool;
 
 pub use accounts::{
-    Accounts, Arrived, Charge, Command, Completed, EngineCounts, EnginePageCounts, Hashing, Ledger, Observer,
-    ServedBy, TableWaitCounts,
+    Accounts, Arrived, Charge, Command, Completed, EngineCounts, EnginePageCounts, Extent, Hashing, Ledger,
+    Observer, ServedBy, TableWaitCounts,
 };
 pub use host::{Arrivals, Controller, Engine};

@@ -8,13 +8,12 @@ const BLOCKS: u64 = 100;
 const MOST_BLOCKS: u64 = 200;
 /// Buckets of each doubling of the time, as a power of two.
 const BUCKETS_SHIFT: u32 = 6;
-/// Read, write, flush.
-const KINDS: usize = 3;
 
-/// The requests of one kind in one block.
+/// The requests of one kind in one block. Sums and counts wrap, because what belongs to another block is taken out
+/// before it is added.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockTimes {
-    pub(crate) sum_ns: u64,
+    sum_ns: u128,
     pub(crate) first_arrival_ns: u64,
     pub(crate) last_arrival_ns: u64,
     buckets: Vec<u32>,
@@ -27,31 +26,41 @@ impl Default for BlockTimes {
 }
 
 impl BlockTimes {
+    /// Of `sum_ns` in all, and of times from `least_ns` to `most_ns`, so many in each range.
+    pub(super) fn of(sum_ns: u128, (least_ns, most_ns): (u64, u64), count: impl Fn(u64, u64) -> u64) -> Self {
+        let (first, end) = (step_of::<BUCKETS_SHIFT>(least_ns), step_of::<BUCKETS_SHIFT>(most_ns) + 1);
+        let mut buckets = vec![0; end];
+        for (bucket, requests) in buckets.iter_mut().enumerate().skip(first) {
+            let (lower_ns, upper_ns) = range_ns(bucket);
+            *requests = count(lower_ns, upper_ns) as u32;
+        }
+        Self { sum_ns, buckets, ..Self::default() }
+    }
+
     #[inline]
-    fn add(&mut self, arrival_ns: u64, total_ns: u64) {
-        self.sum_ns = self.sum_ns.saturating_add(total_ns);
+    fn note_arrival(&mut self, arrival_ns: u64) {
         self.first_arrival_ns = self.first_arrival_ns.min(arrival_ns);
         self.last_arrival_ns = self.last_arrival_ns.max(arrival_ns);
-        let bucket = step_of::<BUCKETS_SHIFT>(total_ns);
-        match self.buckets.get_mut(bucket) {
-            Some(requests) => *requests += 1,
-            None => self.add_further(bucket),
-        }
     }
 
-    #[cold]
-    fn add_further(&mut self, bucket: usize) {
-        // By whole doublings, so that this is seldom.
-        self.buckets.resize((bucket + 1).next_multiple_of(1 << BUCKETS_SHIFT), 0);
-        self.buckets[bucket] += 1;
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+    fn add(&mut self, other: &Self) {
         self.first_arrival_ns = self.first_arrival_ns.min(other.first_arrival_ns);
         self.last_arrival_ns = self.last_arrival_ns.max(other.last_arrival_ns);
+        self.change(other, u128::wrapping_add, u32::wrapping_add);
+    }
+
+    fn take_out(&mut self, other: &Self) {
+        self.change(other, u128::wrapping_sub, u32::wrapping_sub);
+    }
+
+    fn change(&mut self, other: &Self, sum: fn(u128, u128) -> u128, count: fn(u32, u32) -> u32) {
+        self.sum_ns = sum(self.sum_ns, other.sum_ns);
         self.buckets.resize(self.buckets.len().max(other.buckets.len()), 0);
-        self.buckets.iter_mut().zip(&other.buckets).for_each(|(mine, theirs)| *mine += theirs);
+        self.buckets.iter_mut().zip(&other.buckets).for_each(|(mine, theirs)| *mine = count(*mine, *theirs));
+    }
+
+    pub(crate) fn sum_ns(&self) -> u64 {
+        u64::try_from(self.sum_ns).unwrap_or(u64::MAX)
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -60,118 +69,169 @@ impl BlockTimes {
 
     /// Lowest and highest time, and number of requests, of each bucket that has any.
     pub(crate) fn histogram(&self) -> impl Iterator<Item = (u64, u64, u32)> {
-        let step = step_ns::<BUCKETS_SHIFT>;
         let counted = self.buckets.iter().enumerate().filter(|(_, requests)| **requests > 0);
-        counted.map(move |(at, &requests)| (step(at), step(at + 1).wrapping_sub(1), requests))
+        counted.map(|(bucket, &requests)| {
+            let (lower_ns, upper_ns) = range_ns(bucket);
+            (lower_ns, upper_ns, requests)
+        })
     }
 }
 
-/// Blocks of equal numbers of requests of the trace, in its order.
-#[derive(Debug)]
-pub(crate) struct Blocks {
+/// The lowest and the highest time of a bucket.
+fn range_ns(bucket: usize) -> (u64, u64) {
+    (step_ns::<BUCKETS_SHIFT>(bucket), step_ns::<BUCKETS_SHIFT>(bucket + 1).wrapping_sub(1))
+}
+
+/// The requests of one kind, in blocks of equal numbers of requests of all kinds, in the order of the trace.
+#[derive(Debug, Clone)]
+pub(super) struct Blocks {
     requests_each: u64,
-    /// The block of the last arrival, and its first request.
-    current: u32,
+    /// Requests before this one do not count.
+    first: u64,
+    /// The first request of the open block, whose requests complete now, and how many the block has from it on.
     begin: u64,
-    /// The block of each request under way, by the engine's slots.
-    of_slot: Vec<u32>,
-    times: Vec<[BlockTimes; KINDS]>,
+    open_requests: u64,
+    open: BlockTimes,
+    times: Vec<BlockTimes>,
 }
 
 impl Blocks {
     /// Blocks of a trace of so many requests; of `None`, whose length is not known, they grow.
-    pub(crate) fn new(requests: Option<u64>) -> Self {
+    pub(super) fn new(requests: Option<u64>) -> Self {
         let requests_each = requests.map_or(1, |requests| requests.div_ceil(BLOCKS).max(1));
-        Self { requests_each, current: 0, begin: 0, of_slot: Vec::new(), times: vec![Default::default()] }
+        Self::begun(requests_each, 0)
     }
 
-    /// A request has come and got a slot.
+    /// The same blocks without requests; those before `first` will not count.
+    pub(super) fn restarted(&self, first: u64) -> Self {
+        Self::begun(self.requests_each, first)
+    }
+
+    fn begun(requests_each: u64, first: u64) -> Self {
+        let open_requests = requests_each - first % requests_each;
+        let (open, times) = (BlockTimes::default(), Vec::new());
+        Self { requests_each, first, begin: first, open_requests, open, times }
+    }
+
+    pub(super) fn counts(&self, number: u64) -> bool {
+        number >= self.first
+    }
+
+    /// Whether a request is of another block than the open one.
     #[inline]
-    pub(super) fn arrived(&mut self, slot: u32, number: u64) {
-        if number.wrapping_sub(self.begin) >= self.requests_each {
-            self.change_block(number);
-        }
-        match self.of_slot.get_mut(slot as usize) {
-            Some(block) => *block = self.current,
-            None => self.take_slot(slot),
-        }
+    pub(super) fn is_of_another(&self, number: u64) -> bool {
+        number.wrapping_sub(self.begin) >= self.open_requests
     }
 
-    #[cold]
-    fn take_slot(&mut self, slot: u32) {
-        self.of_slot.resize(slot as usize + 1, 0);
-        self.of_slot[slot as usize] = self.current;
+    /// A request of the open block.
+    #[inline]
+    pub(super) fn note_arrival(&mut self, arrival_ns: u64) {
+        self.open.note_arrival(arrival_ns);
     }
 
-    #[cold]
-    fn change_block(&mut self, number: u64) {
+    /// A request of an earlier block will be counted with the open one. Returns whether it is such a request.
+    pub(super) fn move_to_earlier(&mut self, number: u64, arrival_ns: u64, total_ns: u64) -> bool {
+        let is_earlier = number < self.begin;
+        if is_earlier {
+            let mut request = BlockTimes::of(total_ns.into(), (total_ns, total_ns), |_, _| 1);
+            self.open.take_out(&request);
+            request.note_arrival(arrival_ns);
+            self.block(number).add(&request);
+        }
+        is_earlier
+    }
+
+    /// Counts requests with the open block.
+    pub(super) fn count(&mut self, counted: &BlockTimes) {
+        self.open.add(counted);
+    }
+
+    /// Opens the block of a later request. What was `counted` with the last one will be counted again.
+    pub(super) fn open(&mut self, number: u64, counted: &BlockTimes) {
+        self.close();
         while number / self.requests_each >= MOST_BLOCKS {
             self.merge_neighbours();
         }
-        self.current = (number / self.requests_each) as u32;
-        self.begin = u64::from(self.current) * self.requests_each;
-        let blocks = self.times.len().max(self.current as usize + 1);
-        self.times.resize_with(blocks, Default::default);
+        (self.begin, self.open_requests) = (number - number % self.requests_each, self.requests_each);
+        self.open.take_out(counted);
+    }
+
+    fn close(&mut self) {
+        let closed = std::mem::take(&mut self.open);
+        self.block(self.begin).add(&closed);
+    }
+
+    fn block(&mut self, number: u64) -> &mut BlockTimes {
+        let block = (number / self.requests_each) as usize;
+        if block >= self.times.len() {
+            self.times.resize_with(block + 1, BlockTimes::default);
+        }
+        &mut self.times[block]
     }
 
     fn merge_neighbours(&mut self) {
         self.requests_each *= 2;
-        self.of_slot.iter_mut().for_each(|block| *block /= 2);
         let mut halves = std::mem::take(&mut self.times).into_iter();
         while let Some(mut block) = halves.next() {
-            for (mine, theirs) in block.iter_mut().zip(halves.next().unwrap_or_default()) {
-                mine.merge(&theirs);
-            }
+            block.add(&halves.next().unwrap_or_default());
             self.times.push(block);
         }
     }
 
-    #[inline]
-    pub(super) fn completed(&mut self, slot: u32, kind: usize, arrival_ns: u64, total_ns: u64) {
-        // The engine reports each arrival before its completion, so the slot is known.
-        let block = self.of_slot[slot as usize];
-        self.times[block as usize][kind].add(arrival_ns, total_ns);
-    }
-
-    /// Block, its first request, kind and times of all that have requests.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, u64, &'static str, &BlockTimes)> {
-        let kinds = |(block, times)| (0..KINDS).map(move |kind| (block, kind, times));
-        (0..).zip(&self.times).flat_map(kinds).filter_map(
-            |(block, kind, times): (u32, usize, &[_; KINDS])| {
-                let first = u64::from(block) * self.requests_each;
-                let times: &BlockTimes = &times[kind];
-                (!times.buckets.is_empty()).then_some((block, first, ["read", "write", "flush"][kind], times))
-            },
-        )
+    /// All blocks that have requests, kind by kind.
+    pub(super) fn rows(kinds: [(&'static str, &Self); 3]) -> Vec<BlockRow> {
+        // Blocks of a kind that came seldom may have grown less.
+        let requests_each = kinds.iter().map(|(_, blocks)| blocks.requests_each).max().unwrap_or(1);
+        let mut rows = Vec::new();
+        for (kind, blocks) in kinds {
+            let mut blocks = blocks.clone();
+            blocks.close();
+            while blocks.requests_each < requests_each {
+                blocks.merge_neighbours();
+            }
+            let counted = (0..).zip(blocks.times).filter(|(_, times)| times.count() > 0);
+            rows.extend(counted.map(|(block, times)| (block, u64::from(block) * requests_each, kind, times)));
+        }
+        rows.sort_by_key(|&(block, ..)| block);
+        rows
     }
 }
+
+/// A block, its first request, the kind, and their times.
+pub(crate) type BlockRow = (u32, u64, &'static str, BlockTimes);
 
 #[cfg(test)]
 mod tests {
     use flashtwin_ftl::Rng;
 
-    use super::*;
+    use crate::engine::Ledger;
+    use crate::metrics::Response;
 
     /// A request: number, kind, arrival, time.
     type Asked = (u64, usize, u64, u64);
+    const KINDS: [&str; 3] = ["read", "write", "flush"];
 
-    /// Requests that complete out of order, up to 50 under way, in slots that are used again.
-    fn followed(requests: &[Asked], known: bool, rng: &mut Rng) -> Blocks {
-        let mut blocks = Blocks::new(known.then_some(requests.len() as u64));
+    /// Requests that complete out of order, up to 50 under way, over several periods.
+    fn followed(requests: &[Asked], known: bool, rng: &mut Rng) -> [Response; 3] {
+        let mut kinds = [(); 3].map(|()| Response::new(known.then_some(requests.len() as u64)));
         let mut under_way: Vec<Option<Asked>> = vec![None; 50];
-        let mut end = |blocks: &mut Blocks, slot: usize, next: Option<Asked>| {
-            if let Some((_, kind, arrival, total)) = under_way[slot] {
-                blocks.completed(slot as u32, kind, arrival, total);
+        let mut end = |slot: usize, next: Option<Asked>| {
+            if let Some((number, kind, arrival, total)) = under_way[slot] {
+                kinds[kind].record(number, arrival, total, &Ledger::default());
+                if number % 1_500 == 0 {
+                    for kind in &mut kinds {
+                        kind.end_period();
+                    }
+                }
             }
             under_way[slot] = next;
         };
-        for &asked in requests {
-            let slot = rng.below(50) as usize;
-            end(&mut blocks, slot, Some(asked));
-            blocks.arrived(slot as u32, asked.0);
+        requests.iter().for_each(|&asked| end(rng.below(50) as usize, Some(asked)));
+        (0..50).for_each(|slot| end(slot, None));
+        for kind in &mut kinds {
+            kind.end_period();
         }
-        (0..50).for_each(|slot| end(&mut blocks, slot, None));
-        blocks
+        kinds
     }
 
     fn drawn(requests: u64, rng: &mut Rng) -> Vec<Asked> {
@@ -184,17 +244,20 @@ mod tests {
         let mut rng = Rng::stream(5, "blocks");
         for (requests, known) in [(0, true), (1, true), (4_321, true), (101, false), (25_601, false)] {
             let list = drawn(requests, &mut rng);
-            let blocks = followed(&list, known, &mut rng);
-            assert!(blocks.times.len() <= if known { 100 } else { 200 });
-            assert!(requests <= 100 || blocks.times.len() >= 90);
+            let [reads, writes, flushes] = followed(&list, known, &mut rng);
+            let rows = Response::block_rows([&reads, &writes, &flushes]);
+            let each = rows.iter().find(|row| row.0 > 0).map_or(1, |row| row.1 / u64::from(row.0));
+            let blocks = rows.last().map_or(0, |row| row.0 + 1);
+            assert!(blocks <= if known { 100 } else { 200 });
+            assert!(requests <= 100 || blocks >= 90);
             let mut left = list.len();
-            for (_, first, kind, times) in blocks.rows() {
-                let of_block = first..first + blocks.requests_each;
-                let kind = ["read", "write", "flush"].iter().position(|name| *name == kind).unwrap();
+            for (_, first, kind, times) in rows {
+                let of_block = first..first + each;
+                let kind = KINDS.iter().position(|name| *name == kind).unwrap();
                 let of = |one: &&Asked| one.1 == kind && of_block.contains(&one.0);
                 let own: Vec<&Asked> = list.iter().filter(of).collect();
                 assert_eq!(
-                    (times.count(), times.sum_ns),
+                    (times.count(), times.sum_ns()),
                     (own.len() as u64, own.iter().map(|one| one.3).sum())
                 );
                 let ends = (times.first_arrival_ns, times.last_arrival_ns);
@@ -212,10 +275,20 @@ mod tests {
 
     #[test]
     fn times_of_centuries_neither_overflow_nor_are_lost() {
-        let mut times = BlockTimes::default();
-        (0..20).for_each(|_| times.add(1 << 60, 1 << 62));
-        times.add(0, u64::MAX);
-        assert_eq!((times.count(), times.sum_ns), (21, u64::MAX));
-        assert_eq!(times.histogram().last().map(|(_, upper, count)| (upper, count)), Some((u64::MAX, 1)));
+        let mut kind = Response::new(Some(21));
+        let mut none = Response::new(Some(21));
+        (0..20).for_each(|at| kind.record(at, 1 << 60, 1 << 62, &Ledger::default()));
+        kind.record(20, 0, u64::MAX, &Ledger::default());
+        kind.end_period();
+        none.end_period();
+        let rows = Response::block_rows([&kind, &none, &none]);
+        assert_eq!(rows.iter().map(|row| row.3.count()).sum::<u64>(), 21);
+        let last = &rows[20].3;
+        assert_eq!(last.histogram().collect::<Vec<_>>(), [(127 << 57, u64::MAX, 1)]);
+        let mut all = rows.into_iter().map(|row| row.3).reduce(|mut all, block| {
+            all.add(&block);
+            all
+        });
+        assert_eq!(all.take().map(|all| all.sum_ns()), Some(u64::MAX));
     }
 }

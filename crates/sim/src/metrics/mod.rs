@@ -1,13 +1,15 @@
 //! Measurements during a run.
 
 mod blocks;
+mod by_volume;
 mod course;
 mod ledgers;
 mod queues;
 mod receivers;
 mod response;
 
-pub(crate) use blocks::Blocks;
+pub(crate) use blocks::BlockRow;
+pub(crate) use by_volume::ByVolume;
 pub(crate) use course::Course;
 pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
@@ -16,7 +18,7 @@ pub(crate) use response::{PeriodResponse, Response, Tally};
 
 use crate::engine::{Arrived, Command, Completed, Hashing, Observer};
 use flashtwin_bits::By;
-use flashtwin_ftl::Unit;
+use flashtwin_ftl::{Lpn, Unit};
 use flashtwin_nand::{Block, Chip};
 use flashtwin_trace::Op;
 
@@ -28,7 +30,6 @@ pub(crate) struct Metrics {
     pub(crate) reads: Response,
     pub(crate) writes: Response,
     pub(crate) flushes: Response,
-    pub(crate) blocks: Blocks,
     pub(crate) queues: QueueSeries,
     pub(crate) hash_queue: QueueSeries,
     pub(crate) chip_reads: By<Chip, Vec<u64>>,
@@ -41,10 +42,9 @@ impl Metrics {
     /// Of a trace of so many requests; `None`: not known yet.
     pub(crate) fn new(chips: u32, requests: Option<u64>) -> Self {
         Self {
-            reads: Response::new(),
-            writes: Response::new(),
-            flushes: Response::new(),
-            blocks: Blocks::new(requests),
+            reads: Response::new(requests),
+            writes: Response::new(requests),
+            flushes: Response::new(requests),
             queues: QueueSeries::new(chips),
             hash_queue: QueueSeries::new(1),
             chip_reads: By::new(vec![0; chips as usize]),
@@ -52,6 +52,25 @@ impl Metrics {
             chip_redirected: By::new(vec![0; chips as usize]),
             receivers: Receivers::default(),
         }
+    }
+}
+
+impl Metrics {
+    /// The warm-up has ended: all so far is forgotten, and requests before `first` do not count.
+    pub(crate) fn restart(&mut self, first: u64, now_ns: u64) {
+        [&mut self.reads, &mut self.writes, &mut self.flushes]
+            .into_iter()
+            .for_each(|kind| kind.restart(first));
+        [&mut self.queues, &mut self.hash_queue].into_iter().for_each(|queues| queues.restart(now_ns));
+        for served in [&mut self.chip_reads, &mut self.chip_programs, &mut self.chip_redirected] {
+            served.fill(0);
+        }
+        self.receivers.restart(first);
+    }
+
+    /// The blocks of the trace, kind by kind of each.
+    pub(crate) fn blocks(&self) -> Vec<BlockRow> {
+        Response::block_rows([&self.reads, &self.writes, &self.flushes])
     }
 }
 
@@ -65,24 +84,22 @@ impl Observer for Metrics {
         self.receivers.arrived(request, arrived);
     }
 
-    #[inline]
-    fn numbered(&mut self, request: u32, number: u64) {
-        self.blocks.arrived(request, number);
-    }
-
     fn trimmed(&mut self, arrived: &Arrived) {
         self.receivers.trimmed(arrived);
     }
 
+    fn programmed(&mut self, lpn: Lpn) {
+        self.receivers.programmed(lpn);
+    }
+
     #[inline(always)] // A call would copy the report of each request to memory.
     fn completed(&mut self, done: &Completed<'_>) {
-        let (kind, place) = match done.kind {
-            Op::Read => (&mut self.reads, 0),
-            Op::Write | Op::Trim => (&mut self.writes, 1),
-            Op::Flush => (&mut self.flushes, 2),
+        let kind = match done.kind {
+            Op::Read => &mut self.reads,
+            Op::Write | Op::Trim => &mut self.writes,
+            Op::Flush => &mut self.flushes,
         };
-        kind.record(done.arrival_ns, done.total_ns, done.ledger);
-        self.blocks.completed(done.request, place, done.arrival_ns, done.total_ns);
+        kind.record(done.number, done.arrival_ns, done.total_ns, done.ledger);
         self.receivers.completed(done);
     }
 

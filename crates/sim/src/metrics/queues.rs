@@ -88,6 +88,13 @@ impl QueueSeries {
         }
     }
 
+    /// Forgets the bins so far.
+    pub(crate) fn restart(&mut self, now_ns: u64) {
+        self.finish(now_ns);
+        self.bins.iter_mut().for_each(|bins| bins.fill(Bin::default()));
+        self.queues.iter_mut().for_each(|queue| queue.bin = Bin { area: 0, max: queue.length });
+    }
+
     pub(crate) fn finish(&mut self, end_ns: u64) -> Vec<Vec<Bin>> {
         for chip in self.queues.ids() {
             let length = self.queues[chip].length;

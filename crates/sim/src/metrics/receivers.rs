@@ -1,24 +1,52 @@
-//! The receivers of single requests: a table of requests, a timeline, the caller of the engine.
+//! The receivers of single requests: tables of requests and of volumes, a timeline, the caller of the engine.
 
+use super::ByVolume;
 use crate::engine::{Arrived, Command, Completed, Hashing};
 use crate::error::SimError;
 use crate::requests::{RequestLog, RequestTable};
 use crate::timeline::Timeline;
+use flashtwin_ftl::Lpn;
 
 #[derive(Debug, Default)]
 pub(crate) struct Receivers {
-    pub(crate) log: Option<Box<RequestLog>>,
-    pub(crate) timeline: Option<Box<Timeline>>,
+    /// Whether there is any, because each request asks.
+    wanted: bool,
+    log: Option<Box<RequestLog>>,
+    by_volume: Option<Box<ByVolume>>,
+    pub(super) timeline: Option<Box<Timeline>>,
     /// Number and end of each completed request, for the caller of the engine, who takes them from time to time.
     pub(crate) completions: Option<Vec<(u64, u64)>>,
+    /// Tables leave out requests before this one.
+    first: u64,
     /// By the engine's slots, which are used again.
     under_way: Vec<Option<Arrived>>,
 }
 
 impl Receivers {
+    pub(crate) fn new(
+        log: Option<RequestLog>,
+        by_volume: Option<ByVolume>,
+        timeline: Option<Timeline>,
+    ) -> Self {
+        let wanted = log.is_some() || by_volume.is_some() || timeline.is_some();
+        let (log, by_volume, timeline) = (log.map(Box::new), by_volume.map(Box::new), timeline.map(Box::new));
+        Self { wanted, log, by_volume, timeline, ..Self::default() }
+    }
+
+    /// Tables begin anew with request `first`.
+    pub(crate) fn restart(&mut self, first: u64) {
+        self.first = first;
+        self.by_volume.iter_mut().for_each(|volumes| volumes.restart());
+    }
+
+    /// For a caller that takes completions.
+    pub(crate) fn to_caller() -> Self {
+        Self { wanted: true, completions: Some(Vec::new()), ..Self::default() }
+    }
+
     #[inline]
     pub(super) fn is_wanted(&self) -> bool {
-        self.log.is_some() || self.timeline.is_some() || self.completions.is_some()
+        self.wanted
     }
 
     pub(super) fn arrived(&mut self, request: u32, arrived: &Arrived) {
@@ -29,7 +57,10 @@ impl Receivers {
     }
 
     pub(super) fn trimmed(&mut self, arrived: &Arrived) {
-        self.log.iter_mut().for_each(|log| log.trimmed(arrived));
+        if arrived.number >= self.first {
+            self.log.iter_mut().for_each(|log| log.trimmed(arrived));
+            self.by_volume.iter_mut().for_each(|volumes| volumes.completed(arrived, None));
+        }
         self.timeline.iter_mut().for_each(|timeline| timeline.trimmed(arrived));
         self.completions.iter_mut().for_each(|done| done.push((arrived.number, arrived.arrival_ns)));
     }
@@ -47,10 +78,22 @@ impl Receivers {
         let Some(arrived) = self.under_way.get_mut(done.request as usize).and_then(Option::take) else {
             return;
         };
-        self.log.iter_mut().for_each(|log| log.completed(&arrived, done));
+        if done.number >= self.first {
+            self.log.iter_mut().for_each(|log| log.completed(&arrived, done));
+            self.by_volume.iter_mut().for_each(|volumes| volumes.completed(&arrived, Some(done.total_ns)));
+        }
         self.timeline.iter_mut().for_each(|timeline| timeline.completed(&arrived, done));
         let end_ns = done.arrival_ns + done.total_ns;
         self.completions.iter_mut().for_each(|done| done.push((arrived.number, end_ns)));
+    }
+
+    pub(super) fn programmed(&mut self, lpn: Lpn) {
+        self.by_volume.iter_mut().for_each(|volumes| volumes.programmed(lpn));
+    }
+
+    /// `None` for a trace of one volume.
+    pub(crate) fn by_volume(&self) -> Option<&ByVolume> {
+        self.by_volume.as_deref()
     }
 
     pub(super) fn command_begins(&mut self, command: &Command<'_>) {
@@ -75,8 +118,7 @@ impl Receivers {
 
     /// Returns the table of requests, if it is wanted.
     pub(crate) fn finish(&mut self, end_ns: u64) -> Result<Option<RequestTable>, SimError> {
-        let Self { log, timeline, .. } = std::mem::take(self);
-        timeline.map_or(Ok(()), |timeline| timeline.finish(end_ns))?;
-        log.map(|log| log.finish()).transpose()
+        self.timeline.take().map_or(Ok(()), |timeline| timeline.finish(end_ns))?;
+        self.log.take().map(|log| log.finish()).transpose()
     }
 }

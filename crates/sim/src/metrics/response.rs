@@ -2,16 +2,21 @@ use std::cell::OnceCell;
 
 use hdrhistogram::Histogram;
 
+use super::blocks::{BlockRow, BlockTimes, Blocks};
 use super::ledgers::{step_ns, step_of};
 use super::{Course, Ledgers};
 use crate::engine::Ledger;
 
 /// Exact sums and a histogram (three significant digits), of the period and of the run. Only the run has the charges.
+///
+/// Blocks of the trace are counted at their end only, by the increase of sum and buckets.
 #[derive(Debug)]
 pub(crate) struct Response {
     whole: Tally,
+    /// Its count and its histogram follow from `buckets` at the end.
     period: Tally,
     buckets: Vec<u64>,
+    blocks: Blocks,
     course: Course,
     /// Sums over the course, computed on first use, at the end of the run.
     ledgers: OnceCell<Ledgers>,
@@ -74,6 +79,10 @@ pub(crate) struct PeriodResponse {
 }
 
 impl PeriodResponse {
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
     pub(crate) fn mean_ns(&self) -> Option<f64> {
         mean(self.sum_ns, self.count)
     }
@@ -140,26 +149,63 @@ impl Tally {
 }
 
 impl Response {
-    pub(crate) fn new() -> Self {
-        let (whole, period) = (Tally::new(), Tally::new());
+    /// Of a trace of so many requests; `None`: not known yet.
+    pub(crate) fn new(requests: Option<u64>) -> Self {
+        let (whole, period, blocks) = (Tally::new(), Tally::new(), Blocks::new(requests));
         let buckets = vec![0; bucket_of(whole.histogram.high()) + 1];
-        Self { whole, period, buckets, course: Course::default(), ledgers: OnceCell::new() }
+        Self { whole, period, buckets, blocks, course: Course::default(), ledgers: OnceCell::new() }
     }
 
+    /// Request `number` of the trace is complete.
     #[inline]
-    pub(crate) fn record(&mut self, arrival_ns: u64, total: u64, ledger: &Ledger) {
+    pub(crate) fn record(&mut self, number: u64, arrival_ns: u64, total: u64, ledger: &Ledger) {
+        if !self.blocks.is_of_another(number) {
+            self.blocks.note_arrival(arrival_ns);
+        } else if !self.leave_block(number, arrival_ns, total) {
+            return;
+        }
         let bucket = bucket_of(total);
         if bucket >= self.buckets.len() {
             self.buckets.resize(bucket + 1, 0);
         }
         self.buckets[bucket] += 1;
         let tally = &mut self.period;
-        tally.count += 1;
         tally.sum_ns += u128::from(total);
         tally.sum_squares_ns2.add(u128::from(total) * u128::from(total));
         tally.min_ns = tally.min_ns.min(total);
         tally.max_ns = tally.max_ns.max(total);
         self.course.record(arrival_ns, total, ledger);
+    }
+
+    /// Returns whether the request counts.
+    #[cold]
+    #[inline(never)]
+    fn leave_block(&mut self, number: u64, arrival_ns: u64, total: u64) -> bool {
+        let counts = self.blocks.counts(number);
+        if counts && !self.blocks.move_to_earlier(number, arrival_ns, total) {
+            let counted = self.counted();
+            self.blocks.count(&counted);
+            self.blocks.open(number, &counted);
+            self.blocks.note_arrival(arrival_ns);
+        }
+        counts
+    }
+
+    /// Forgets all requests. Those before `first` will not count.
+    pub(crate) fn restart(&mut self, first: u64) {
+        *self = Self { blocks: self.blocks.restarted(first), ..Self::new(None) };
+    }
+
+    /// The requests of the period so far, as coarsely as blocks have them.
+    fn counted(&self) -> BlockTimes {
+        let Tally { sum_ns, min_ns, max_ns, .. } = self.period;
+        if min_ns > max_ns {
+            return BlockTimes::default();
+        }
+        let last = self.buckets.len() - 1;
+        BlockTimes::of(sum_ns, (min_ns, max_ns), |lower_ns, upper_ns| {
+            self.buckets[bucket_of(lower_ns)..=bucket_of(upper_ns).min(last)].iter().sum()
+        })
     }
 
     pub(crate) fn course(&self) -> &Course {
@@ -175,6 +221,7 @@ impl Response {
     }
 
     fn fill_histogram(&mut self) {
+        self.period.count = self.buckets.iter().sum();
         for (bucket, times) in self.buckets.iter_mut().enumerate().filter(|(_, times)| **times > 0) {
             // The histogram resizes by itself, so recording cannot fail.
             let times = std::mem::take(times);
@@ -183,7 +230,8 @@ impl Response {
     }
 
     pub(crate) fn end_period(&mut self) -> PeriodResponse {
-        if self.period.count > 0 {
+        if self.period.min_ns <= self.period.max_ns {
+            self.blocks.count(&self.counted());
             self.fill_histogram();
         }
         let Tally { count, sum_ns, .. } = self.period;
@@ -197,6 +245,11 @@ impl Response {
 
     pub(crate) fn whole(&self) -> &Tally {
         &self.whole
+    }
+
+    /// The blocks of reads, writes and flushes after the last period, kind by kind of each block.
+    pub(crate) fn block_rows([reads, writes, flushes]: [&Self; 3]) -> Vec<BlockRow> {
+        Blocks::rows([("read", &reads.blocks), ("write", &writes.blocks), ("flush", &flushes.blocks)])
     }
 }
 
@@ -213,10 +266,10 @@ mod tests {
 
     #[test]
     fn buckets_are_those_of_the_histogram() {
-        let mut response = Response::new();
+        let mut response = Response::new(None);
         let mut histogram = Tally::new().histogram;
         for time in (0..70_000u64).chain((5..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1])) {
-            response.record(0, time, &flash(time));
+            response.record(0, 0, time, &flash(time));
             histogram.record(time).unwrap();
             assert!(histogram.equivalent(time, step_ns::<BUCKETS_SHIFT>(bucket_of(time))), "{time}");
         }
@@ -232,25 +285,25 @@ mod tests {
     #[test]
     fn times_of_centuries_have_a_mean_and_a_deviation() {
         // Half of the requests took 2^62 ns, half 2^63: mean 1.5 x 2^62, deviation half of 2^62.
-        let mut response = Response::new();
-        (0..1_000).for_each(|at| response.record(0, 1 << (62 + at % 2), &flash(1 << (62 + at % 2))));
+        let mut response = Response::new(None);
+        (0..1_000).for_each(|at| response.record(0, 0, 1 << (62 + at % 2), &flash(1 << (62 + at % 2))));
         response.end_period();
         let unit = 2.0_f64.powi(62);
         assert_eq!(response.whole().mean_ns(), Some(1.5 * unit));
         assert!((response.whole().stddev_ns().unwrap() / unit - 0.5).abs() < 1e-9);
         // Where all are equal there is none, however long they took.
-        let mut equal = Response::new();
-        (0..3).for_each(|_| equal.record(0, 83_725, &flash(83_725)));
+        let mut equal = Response::new(None);
+        (0..3).for_each(|_| equal.record(0, 0, 83_725, &flash(83_725)));
         equal.end_period();
         assert_eq!(equal.whole().stddev_ns(), Some(0.0));
     }
 
     #[test]
     fn moments_are_exact_and_percentiles_within_a_thousandth() {
-        let mut response = Response::new();
+        let mut response = Response::new(None);
         let values: Vec<u64> = (1..=10_000).map(|i| i * 977).collect();
         for &value in &values {
-            response.record(0, value, &flash(value));
+            response.record(0, 0, value, &flash(value));
         }
         response.end_period();
         let tally = response.whole();
@@ -267,8 +320,8 @@ mod tests {
 
     #[test]
     fn deviation_of_long_similar_times_is_exact() {
-        let mut response = Response::new();
-        (0..1_000).for_each(|at| response.record(0, (1 << 40) + at % 2, &flash((1 << 40) + at % 2)));
+        let mut response = Response::new(None);
+        (0..1_000).for_each(|at| response.record(0, 0, (1 << 40) + at % 2, &flash((1 << 40) + at % 2)));
         response.end_period();
         assert_eq!(response.whole().stddev_ns(), Some(0.5));
     }
@@ -276,8 +329,8 @@ mod tests {
     #[test]
     fn two_kinds_together_have_the_mean_of_all_their_requests() {
         let period = |times: &[u64]| {
-            let mut response = Response::new();
-            times.iter().for_each(|&time| response.record(0, time, &flash(time)));
+            let mut response = Response::new(None);
+            times.iter().for_each(|&time| response.record(0, 0, time, &flash(time)));
             response.end_period()
         };
         let (one, other, none) = (period(&[10, 20, 60]), period(&[70]), period(&[]));
@@ -288,7 +341,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_missing_not_zero() {
-        let response = Response::new();
+        let response = Response::new(None);
         assert_eq!(response.whole().mean_ns(), None);
         assert_eq!(response.whole().percentile_ns(99.0), None);
     }

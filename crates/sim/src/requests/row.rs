@@ -16,6 +16,12 @@ rows! {
         system: &'a str,
         /// `read`, `write`, `trim`, `flush`.
         op: &'static str,
+        /// Number of its volume, from 0, in the order of the volumes' numbers in the trace's file.
+        volume: u32,
+        /// First byte on its volume; 0 for flushes.
+        offset_bytes: u64,
+        /// Bytes that it addresses; 0 for flushes.
+        length_bytes: u32,
         /// Page operations.
         pages: u32,
         /// Arrival, on the trace's clock.
@@ -83,6 +89,9 @@ impl<'a> RequestRow<'a> {
             request: arrived.number,
             system,
             op: arrived.kind.name(),
+            volume: arrived.extent.volume,
+            offset_bytes: arrived.extent.offset_bytes,
+            length_bytes: arrived.extent.length_bytes,
             pages: arrived.pages,
             time_ns: arrived.time_ns,
             arrival_ns: arrived.arrival_ns as i64,

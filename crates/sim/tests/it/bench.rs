@@ -213,6 +213,9 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
     let columns = PageColumns {
         time_ns: Arc::new(asks.iter().map(|ask| ask.time_ns).collect()),
         op: Arc::new(asks.iter().map(|ask| ask.op).collect()),
+        volume: Arc::new(vec![0; asks.len()]),
+        offset_bytes: Arc::new(asks.iter().map(|ask| u64::from(ask.lpn) * 4096).collect()),
+        length_bytes: Arc::new(asks.iter().map(|ask| ask.contents.len() as u32 * 4096).collect()),
         marks: asks
             .iter()
             .map(|ask| {
@@ -237,6 +240,7 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         }),
         duration_ns: asks.last().map_or(0, |ask| ask.time_ns),
         lpn_address: (0..u64::from(footprint)).collect(),
+        volumes: vec![("0".into(), 0)],
         content_count: contents,
         initial_content: vec![NO_CONTENT; footprint as usize],
         first_access: vec![FirstAccess::Write; footprint as usize],

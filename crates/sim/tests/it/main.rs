@@ -33,5 +33,7 @@ mod temperature;
 mod timeline;
 mod traces;
 mod units;
+mod volumes;
+mod warm_up;
 mod write_buffer;
 mod write_cache;

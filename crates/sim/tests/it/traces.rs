@@ -57,6 +57,9 @@ impl InWindows {
             PageColumns {
                 time_ns: Arc::new(all.time_ns[first..end].to_vec()),
                 op: Arc::new(all.op[first..end].to_vec()),
+                volume: Arc::new(all.volume[first..end].to_vec()),
+                offset_bytes: Arc::new(all.offset_bytes[first..end].to_vec()),
+                length_bytes: Arc::new(all.length_bytes[first..end].to_vec()),
                 marks: all.marks[first..end].to_vec(),
                 first_page_op: all.first_page_op[first..=end]
                     .iter()

@@ -57,13 +57,13 @@ fn divided(byte: u64, page_bytes: u32) -> (u64, u64) {
     }
 }
 
-/// A whole trace cut: its columns without contents, the address of each dense page, and the requests moved down to the
-/// grid of contents. Goes through `parts` of the requests side by side.
+/// A whole trace cut: its columns without contents, the address of each dense page, the first page of each volume, and
+/// the requests moved down to the grid of contents. Goes through `parts` of the requests side by side.
 pub(super) fn cut(
     trace: &Trace,
     page_bytes: u32,
     parts: &[Range<usize>],
-) -> Result<(PageColumns, Vec<u64>, u64), TraceError> {
+) -> Result<(PageColumns, Vec<u64>, Vec<(String, u32)>, u64), TraceError> {
     let requests = trace.len();
     let all = trace.requests(0..requests);
     if requests > (u32::MAX - 1) as usize {
@@ -80,9 +80,28 @@ pub(super) fn cut(
         base[all.volume[request] as usize] + divided(start, page_bytes).0
     };
     let (lpn, lpn_address) = number_pages(first_page, &first_page_op, space_pages, parts);
-    let (time_ns, op) = (Arc::clone(&trace.time_ns), Arc::clone(&trace.op));
-    let columns = PageColumns { time_ns, op, marks, first_page_op, lpn, content: Vec::new() };
-    Ok((columns, lpn_address, unaligned))
+    let volumes = volumes(trace.volume_names.clone(), &base, &lpn_address);
+    let columns = PageColumns {
+        time_ns: Arc::clone(&trace.time_ns),
+        op: Arc::clone(&trace.op),
+        volume: Arc::clone(&trace.volume),
+        offset_bytes: Arc::clone(&trace.offset_bytes),
+        length_bytes: Arc::clone(&trace.length_bytes),
+        marks,
+        first_page_op,
+        lpn,
+        content: Vec::new(),
+    };
+    Ok((columns, lpn_address, volumes, unaligned))
+}
+
+/// Names and first dense pages of volumes that begin at these pages of the host's address space.
+pub(super) fn volumes(names: Vec<String>, bases: &[u64], lpn_address: &[u64]) -> Vec<(String, u32)> {
+    let first = |volume: usize| {
+        let base = bases.get(volume).copied().unwrap_or(u64::MAX);
+        lpn_address.partition_point(|&address| address < base) as u32
+    };
+    names.into_iter().enumerate().map(|(volume, name)| (name, first(volume))).collect()
 }
 
 struct Laid {
@@ -236,6 +255,9 @@ pub(super) fn cut_window(
     columns.clear();
     Arc::make_mut(&mut columns.time_ns).extend_from_slice(requests.time_ns);
     Arc::make_mut(&mut columns.op).extend_from_slice(requests.op);
+    Arc::make_mut(&mut columns.volume).extend_from_slice(requests.volume);
+    Arc::make_mut(&mut columns.offset_bytes).extend_from_slice(requests.offset_bytes);
+    Arc::make_mut(&mut columns.length_bytes).extend_from_slice(requests.length_bytes);
     columns.first_page_op.push(0);
     let mut unaligned = 0;
     for request in 0..requests.len() {

@@ -83,7 +83,8 @@ impl PageTrace {
         content_source: ContentSource,
         parts: &[Range<usize>],
     ) -> Result<PageTrace, TraceError> {
-        let (mut columns, lpn_address, unaligned_content_requests) = cut::cut(trace, page_bytes, parts)?;
+        let (mut columns, lpn_address, volumes, unaligned_content_requests) =
+            cut::cut(trace, page_bytes, parts)?;
         let pages = lpn_address.len();
         let requests = trace.requests(0..trace.len());
         let mut quality = PageQuality { unaligned_content_requests, ..PageQuality::default() };
@@ -118,6 +119,7 @@ impl PageTrace {
             bytes,
             duration_ns: trace.duration_ns(),
             lpn_address,
+            volumes,
             content_count,
             initial_content,
             first_access,

@@ -65,6 +65,8 @@ pub struct Outline {
     pub duration_ns: i64,
     /// Page number on the host's address space of each dense page, ascending. Volumes lie one behind another.
     pub lpn_address: Vec<u64>,
+    /// Name and first dense page of each volume, by number. Their pages lie one behind another.
+    pub volumes: Vec<(String, u32)>,
     /// Number of contents; ids are below it, in order of first appearance.
     pub content_count: u32,
     /// For each dense page the content before the trace; [`NO_CONTENT`](crate::NO_CONTENT) if it did not exist.

@@ -23,6 +23,8 @@ pub(super) struct Scanned {
     pub(super) options: OpenOptions,
     pub(super) window_requests: usize,
     pub(super) outline: Outline,
+    /// The number of each volume of the stream, which numbers them as they come.
+    pub(super) volume_order: Vec<u32>,
     pub(super) table: Arc<PageTable>,
     pub(super) before: Arc<Before>,
     pub(super) format: Format,
@@ -127,6 +129,10 @@ impl Reader {
         let mut numbers = Numbers { scanned: &self.scanned, last: &mut self.last };
         if cut_window(&requests, outline.page_bytes, &mut numbers, columns).is_none() {
             return Err(self.scanned.changed());
+        }
+        for volume in Arc::make_mut(&mut columns.volume) {
+            let number = self.scanned.volume_order.get(*volume as usize);
+            *volume = *number.ok_or_else(|| self.scanned.changed())?;
         }
         let (pages, before) = (outline.lpn_address.len(), &self.scanned.before);
         self.follower.add(&requests, columns, pages, before, &mut self.quality)?;

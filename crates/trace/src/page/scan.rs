@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::content::Before;
-use super::cut::{Numbering, cut_window, lengthen_volumes, volume_bases, window_of};
+use super::cut::{Numbering, cut_window, lengthen_volumes, volume_bases, volumes, window_of};
 use super::first_access::FirstAccesses;
 use super::follow::{Followed, Follower};
 use super::outline::{FirstAccess, Outline, PageQuality, TraceProperties};
@@ -94,7 +94,7 @@ impl PageScan {
     /// The same trace for systems that ignore contents, without reading it again.
     #[must_use]
     pub fn without_contents(&self) -> PageScan {
-        let Scanned { source, options, outline, table, before, .. } = self.scanned.as_ref();
+        let Scanned { source, options, outline, volume_order, table, before, .. } = self.scanned.as_ref();
         let outline = Outline {
             content_count: 0,
             initial_content: vec![NO_CONTENT; outline.lpn_address.len()],
@@ -106,6 +106,7 @@ impl PageScan {
             source: source.clone(),
             options: options.clone(),
             outline,
+            volume_order: volume_order.clone(),
             table: Arc::clone(table),
             before: Arc::clone(before),
             ..*self.scanned
@@ -185,6 +186,7 @@ impl First {
             bytes: [0; Op::COUNT],
             duration_ns: 0,
             lpn_address: Vec::new(),
+            volumes: Vec::new(),
             content_count: UNDECIDED,
             initial_content: Vec::new(),
             first_access: Vec::new(),
@@ -259,8 +261,13 @@ impl First {
             by_number[number as usize] = pages;
         }
         let bases = volume_bases(&outline.name, by_number)?;
-        let bases: Vec<u64> = order.iter().map(|&number| bases[number as usize]).collect();
-        let (renumbered, lpn_address) = table.number_by_address(&bases);
+        let in_order: Vec<u64> = order.iter().map(|&number| bases[number as usize]).collect();
+        let (renumbered, lpn_address) = table.number_by_address(&in_order);
+        let mut volume_names = vec![String::new(); order.len()];
+        for (&number, name) in order.iter().zip(stream.volume_names()) {
+            volume_names[number as usize].clone_from(name);
+        }
+        outline.volumes = volumes(volume_names, &bases, &lpn_address);
         let pages = lpn_address.len();
         // Followed contents are not needed if no contents are wanted.
         let followed = match self.follower {
@@ -288,6 +295,7 @@ impl First {
             options: OpenOptions::default(),
             window_requests: 1,
             outline,
+            volume_order: order.to_vec(),
             table: Arc::new(table),
             before: Arc::new(before.renumbered(&renumbered)),
             format: stream.format(),

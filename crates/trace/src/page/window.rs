@@ -28,6 +28,12 @@ pub struct PageColumns {
     pub time_ns: Arc<Vec<i64>>,
     /// Operation of each request.
     pub op: Arc<Vec<Op>>,
+    /// Number of the volume of each request, below that of [`Outline::volumes`].
+    pub volume: Arc<Vec<u32>>,
+    /// First byte of each request on its volume.
+    pub offset_bytes: Arc<Vec<u64>>,
+    /// Bytes of each request.
+    pub length_bytes: Arc<Vec<u32>>,
     /// Of each request, bits of [`marks`]. A request of a single page is partial at both ends or at none.
     pub marks: Vec<u8>,
     /// Request `i` has the page operations `first_page_op[i]..first_page_op[i + 1]`: at least one, none of a flush.
@@ -46,6 +52,9 @@ impl PageColumns {
             first_request,
             time_ns: &self.time_ns,
             op: &self.op,
+            volume: &self.volume,
+            offset_bytes: &self.offset_bytes,
+            length_bytes: &self.length_bytes,
             marks: &self.marks,
             first_page_op: &self.first_page_op,
             lpn: &self.lpn,
@@ -79,6 +88,9 @@ impl PageColumns {
     pub(super) fn clear(&mut self) {
         Arc::make_mut(&mut self.time_ns).clear();
         Arc::make_mut(&mut self.op).clear();
+        Arc::make_mut(&mut self.volume).clear();
+        Arc::make_mut(&mut self.offset_bytes).clear();
+        Arc::make_mut(&mut self.length_bytes).clear();
         self.marks.clear();
         self.first_page_op.clear();
         self.lpn.clear();
@@ -100,6 +112,9 @@ pub struct Window<'a> {
     pub first_request: u64,
     pub time_ns: &'a [i64],
     pub op: &'a [Op],
+    pub volume: &'a [u32],
+    pub offset_bytes: &'a [u64],
+    pub length_bytes: &'a [u32],
     pub marks: &'a [u8],
     pub first_page_op: &'a [u32],
     pub lpn: &'a [u32],

@@ -120,7 +120,7 @@ fn small_disorder_is_sorted_and_counted() {
     let text = "0,8,4096,w,1.0\n0,16,4096,w,2.5\n0,24,4096,r,2.0\n0,32,4096,r,2.5\n0,40,512,r,2.0\n";
     let trace = open(text).unwrap();
     assert_eq!(*trace.time_ns, [0, 1_000_000_000, 1_000_000_000, 1_500_000_000, 1_500_000_000]);
-    assert_eq!(trace.offset_bytes, [4096, 12288, 20480, 8192, 16384]);
+    assert_eq!(*trace.offset_bytes, [4096, 12288, 20480, 8192, 16384]);
     assert_eq!(trace.quality.reordered_requests, 2);
     assert_eq!(trace.quality.largest_step_back_ns, 500_000_000);
     let last = text.to_owned() + "0,0,512,r,0.5\n";

@@ -76,7 +76,7 @@ fn volumes_contents_and_queues_are_any_text() {
         (&trace.volume_names[..], &trace.content[..]),
         (&["db".to_owned(), "log".to_owned()][..], &[0, 0, 1][..])
     );
-    assert_eq!(trace.volume, [0, 1, 0, 1]);
+    assert_eq!(*trace.volume, [0, 1, 0, 1]);
     assert_eq!(trace.flags, [0, 31 << 3, 0, 1 << 3]);
     // A header that comes again is passed over and counted.
     assert_eq!(trace.quality.passed_lines, 1);

@@ -41,7 +41,7 @@ fn blkparse_takes_one_action() {
         (5000, Op::Write, 4_194_304, 8192),
     ];
     assert_eq!(asked(&trace), expected);
-    assert_eq!(trace.volume, [0, 0, 0, 1, 1]);
+    assert_eq!(*trace.volume, [0, 0, 0, 1, 1]);
     assert_eq!(trace.volume_names, ["8,16", "259,0"]);
     assert_eq!((trace.quality.empty_requests, trace.quality.passed_lines), (2, 6));
 
@@ -119,7 +119,10 @@ fn etw_without_a_header_has_the_published_fields() {
         (97_000, Op::Flush, 0, 0),
     ];
     assert_eq!(asked(&trace), expected);
-    assert_eq!((trace.volume_names, trace.volume), (vec!["0".to_owned(), "2".to_owned()], vec![1, 0, 0]));
+    assert_eq!(
+        (&trace.volume_names[..], &trace.volume[..]),
+        (&["0".to_owned(), "2".to_owned()][..], &[1, 0, 0][..])
+    );
     assert_eq!(trace.quality.passed_lines, 1);
 }
 
@@ -292,7 +295,7 @@ fn damaged_lines_do_no_harm() {
                 Ok(trace) => {
                     read += 1;
                     assert!(trace.time_ns.is_sorted() && trace.time_ns[0] == 0);
-                    let mut asked = trace.op.iter().zip(&trace.length_bytes);
+                    let mut asked = trace.op.iter().zip(trace.length_bytes.iter());
                     assert!(asked.all(|(&op, &length)| (length > 0) != (op == Op::Flush)));
                 }
                 Err(error) => {

@@ -59,7 +59,7 @@ fn all_kinds_of_requests_come_back() {
     let trace = open(&place).unwrap();
     assert_eq!(*trace.time_ns, [0, 10, 20, 30, 40]);
     assert_eq!(*trace.op, [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::Read]);
-    assert_eq!(trace.length_bytes, [8192, 512, 1 << 30, 0, 4096]);
+    assert_eq!(*trace.length_bytes, [8192, 512, 1 << 30, 0, 4096]);
     assert_eq!((trace.contents(0), trace.contents(1), trace.contents(2)), (&[0, 0][..], &[1][..], &[][..]));
     assert_eq!((trace.digests.len(), trace.volume_names), (2, vec!["sda".to_owned()]));
     assert!(!trace.content.contains(&NO_CONTENT));

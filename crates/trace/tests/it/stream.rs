@@ -45,10 +45,10 @@ fn append(whole: &mut Trace, batch: &Trace) {
     let before = whole.content.len() as u64;
     let starts_before = whole.content_start.len();
     Arc::make_mut(&mut whole.time_ns).extend(&batch.time_ns[..]);
-    whole.volume.extend(&batch.volume);
+    Arc::make_mut(&mut whole.volume).extend(batch.volume.iter());
     Arc::make_mut(&mut whole.op).extend(&batch.op[..]);
-    whole.offset_bytes.extend(&batch.offset_bytes);
-    whole.length_bytes.extend(&batch.length_bytes);
+    Arc::make_mut(&mut whole.offset_bytes).extend(batch.offset_bytes.iter());
+    Arc::make_mut(&mut whole.length_bytes).extend(batch.length_bytes.iter());
     whole.content.extend(&batch.content);
     if batch.has_content() {
         whole.content_start.extend(batch.content_start[1..].iter().map(|start| before + start));

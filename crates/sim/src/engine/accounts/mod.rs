@@ -12,7 +12,7 @@ use crate::error::SimError;
 pub use counts::{EngineCounts, EnginePageCounts, TableWaitCounts};
 pub use ledger::{Charge, Ledger};
 pub(super) use ledger::{HoldTimes, UnitWaits, charge_wait};
-pub use observer::{Arrived, Command, Completed, Hashing, Observer, ServedBy};
+pub use observer::{Arrived, Command, Completed, Extent, Hashing, Observer, ServedBy};
 
 const NOT_YET: u64 = u64::MAX;
 
@@ -66,6 +66,11 @@ impl<O: Observer> Accounts<O> {
 
     pub(super) fn served_ns(&self) -> Option<(u64, u64)> {
         (self.first_arrival_ns != NOT_YET).then_some((self.first_arrival_ns, self.last_response_ns))
+    }
+
+    /// Times of service begin with the next request.
+    pub(crate) fn restart(&mut self) {
+        self.first_arrival_ns = NOT_YET;
     }
 
     #[inline]

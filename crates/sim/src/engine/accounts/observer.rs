@@ -1,6 +1,6 @@
 //! The engine's reports, and the trait of their receivers.
 
-use flashtwin_ftl::{Cause, OpKind, Unit};
+use flashtwin_ftl::{Cause, Lpn, OpKind, Unit};
 use flashtwin_nand::{Block, Channel, Chip, Ppn};
 use flashtwin_trace::Op as HostOp;
 
@@ -21,6 +21,19 @@ pub struct Arrived {
     pub arrival_ns: u64,
     /// Its first page on the host's address space; `None` of a flush.
     pub first_page: Option<u64>,
+    /// Its bytes.
+    pub extent: Extent,
+}
+
+/// The bytes that a request addresses, as the trace has them; zeroes where only its pages are known.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Extent {
+    /// Number of the volume.
+    pub volume: u32,
+    /// First byte on the volume.
+    pub offset_bytes: u64,
+    /// How many.
+    pub length_bytes: u32,
 }
 
 /// A request of the host's that is complete.
@@ -28,6 +41,8 @@ pub struct Arrived {
 pub struct Completed<'a> {
     /// The slot that the request had while it was under way; slots are used again.
     pub request: u32,
+    /// Its place in the trace, from 0.
+    pub number: u64,
     /// Read, write or flush.
     pub kind: HostOp,
     /// Arrival in simulated time.
@@ -91,16 +106,16 @@ pub struct Hashing {
 
 /// Receives reports of a running engine. By default it ignores them.
 pub trait Observer {
-    /// Whether [`Observer::arrived`] and [`Observer::trimmed`] are of interest.
+    /// Whether [`Observer::arrived`], [`Observer::trimmed`] and [`Observer::programmed`] are of interest.
     fn follows_requests(&self) -> bool {
         false
     }
     /// A read, a write or a flush has come and got a slot.
     fn arrived(&mut self, _request: u32, _arrived: &Arrived) {}
-    /// A read, a write or a flush got a slot; its place in the trace.
-    fn numbered(&mut self, _request: u32, _number: u64) {}
     /// A trim has come, and is complete.
     fn trimmed(&mut self, _arrived: &Arrived) {}
+    /// The controller has chosen a flash page for one that the host wrote.
+    fn programmed(&mut self, _lpn: Lpn) {}
     /// A request is complete.
     fn completed(&mut self, _done: &Completed<'_>) {}
     /// A chip's queue (waiting and in service) changed to `length`.

@@ -162,10 +162,9 @@ impl Array {
     /// Busy time of each chip: the mean over its units.
     pub(crate) fn chip_busy_ns(&self) -> By<Chip, Vec<u64>> {
         let per_chip = self.units.len() / self.loads.chips();
+        let busy_ns = |unit: &UnitState| unit.busy_ns + unit.held_now(self.now_ns).1;
         let chips = self.units.chunks(per_chip);
-        By::new(
-            chips.map(|units| units.iter().map(|unit| unit.busy_ns).sum::<u64>() / per_chip as u64).collect(),
-        )
+        By::new(chips.map(|units| units.iter().map(busy_ns).sum::<u64>() / per_chip as u64).collect())
     }
 
     pub(crate) fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {

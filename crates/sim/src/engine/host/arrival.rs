@@ -4,7 +4,7 @@ use flashtwin_bits::prefetch;
 use flashtwin_ftl::FlashOp;
 use flashtwin_trace::Window;
 
-use super::super::accounts::Arrived;
+use super::super::accounts::{Arrived, Extent};
 use super::front::{Front, HostRequest};
 use super::look_ahead::{COLUMN, LINE};
 use super::{Controller, Decider, Engine, FOREVER, Interface, Observer};
@@ -50,6 +50,16 @@ impl Arrivals<'_> {
             time_ns: window.time_ns[index],
             arrival_ns,
             first_page: first_page.copied(),
+            extent: self.extent(index),
+        }
+    }
+
+    pub(super) fn extent(&self, index: usize) -> Extent {
+        let Window { volume, offset_bytes, length_bytes, .. } = self.window;
+        Extent {
+            volume: volume.get(index).copied().unwrap_or(0),
+            offset_bytes: offset_bytes.get(index).copied().unwrap_or(0),
+            length_bytes: length_bytes.get(index).copied().unwrap_or(0),
         }
     }
 

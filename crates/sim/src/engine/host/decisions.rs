@@ -163,6 +163,9 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         self.looked_up();
         match outcome.program {
             Some((ppn, _)) => {
+                if self.back.accounts.observer.follows_requests() {
+                    self.back.accounts.observer.programmed(page.lpn);
+                }
                 let (request, hashed, charged) =
                     self.take_to_buffer(WriteCompletes::Hashed, request, fingerprinted, charged);
                 self.queue_program(ppn, request, hashed, charged);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use flashtwin_trace::{Op as HostOp, marks};
 
-use super::super::accounts::{Charge, Ledger, ServedBy};
+use super::super::accounts::{Charge, Extent, Ledger, ServedBy};
 use super::{Arrivals, NO_EVENT};
 use crate::config::{Arbitration, EngineConfig};
 
@@ -18,6 +18,7 @@ pub(super) struct HostRequest {
     pub(super) time_ns: i64,
     pub(super) kind: HostOp,
     pub(super) marks: u8,
+    pub(super) extent: Extent,
     pub(super) read_modify_write: bool,
     lpns_and_contents: Box<[u32]>,
 }
@@ -31,6 +32,7 @@ impl HostRequest {
             time_ns: window.time_ns[index],
             kind: window.op[index],
             marks: window.marks[index],
+            extent: arrivals.extent(index),
             read_modify_write: arrivals.read_modify_write,
             lpns_and_contents: [&window.lpn[pages.clone()], &window.content[pages]].concat().into(),
         }

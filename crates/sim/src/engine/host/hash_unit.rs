@@ -26,10 +26,6 @@ impl HashUnit {
         self.hash_ns == 0
     }
 
-    pub(crate) fn busy_ns(&self) -> u64 {
-        self.pages * self.hash_ns
-    }
-
     pub(crate) fn lanes(&self) -> u64 {
         self.lanes_free_ns.len() as u64
     }

@@ -40,8 +40,9 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         let durable = trace.is_durable(index);
         let epoch =
             if kind == HostOp::Write { self.interface.flushes.write_begins(durable) } else { NO_EPOCH };
-        let request = self.interface.requests.insert(Request::new(arrival_ns, pages.len() as u32, epoch));
-        self.back.accounts.observer.numbered(request, trace.first_request + index as u64);
+        let number = trace.first_request + index as u64;
+        let request = Request::new(number, arrival_ns, pages.len() as u32, epoch);
+        let request = self.interface.requests.insert(request);
         if let Some(front) = &mut self.interface.front {
             front.is_taken_in(request);
         }
@@ -129,6 +130,9 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             first_request: asked.number,
             time_ns: &[asked.time_ns],
             op: &[asked.kind],
+            volume: &[asked.extent.volume],
+            offset_bytes: &[asked.extent.offset_bytes],
+            length_bytes: &[asked.extent.length_bytes],
             marks: &[asked.marks],
             first_page_op: &[0, asked.pages()],
             lpn,

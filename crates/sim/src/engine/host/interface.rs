@@ -71,7 +71,7 @@ impl Interface {
     pub(super) fn complete_pages<O: Observer>(
         &mut self,
         books: &mut Books<'_, O>,
-        (number, request): (u32, &Request),
+        (slot, request): (u32, &Request),
         ledger: &Ledger,
         server: Option<ServedBy>,
     ) {
@@ -79,10 +79,10 @@ impl Interface {
         if kind == HostOp::Write && self.buffer_floor_ns > 0 && server.is_none() {
             let due_ns = request.arrival_ns + self.controller_ns + self.buffer_floor_ns;
             if due_ns > books.now_ns {
-                return self.answer_from_buffer(books, number, due_ns, ledger);
+                return self.answer_from_buffer(books, slot, due_ns, ledger);
             }
         }
-        self.complete(books, (number, request.arrival_ns, kind), ledger, server);
+        self.complete(books, (slot, request, kind), ledger, server);
         self.is_safe(books, request.epoch);
     }
 
@@ -109,7 +109,7 @@ impl Interface {
     fn complete<O: Observer>(
         &mut self,
         books: &mut Books<'_, O>,
-        (request, arrival_ns, kind): (u32, u64, HostOp),
+        (request, &Request { number, arrival_ns, .. }, kind): (u32, &Request, HostOp),
         ledger: &Ledger,
         server: Option<ServedBy>,
     ) {
@@ -120,7 +120,8 @@ impl Interface {
         }
         self.requests.remove(request);
         self.leave(books, kind);
-        books.accounts.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger, server });
+        let done = Completed { request, number, kind, arrival_ns, total_ns, ledger, server };
+        books.accounts.observer.completed(&done);
     }
 
     #[inline]
@@ -166,9 +167,11 @@ impl Interface {
         let arrival_ns = ticket.submitted_ns;
         let total_ns = books.now_ns - arrival_ns;
         debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
+        let number = self.requests[request].number;
         self.requests.remove(request);
         self.leave(books, kind);
-        books.accounts.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger, server });
+        let done = Completed { request, number, kind, arrival_ns, total_ns, ledger, server };
+        books.accounts.observer.completed(&done);
         if let Some(front) = &mut self.front {
             front.answered(books.now_ns, &ticket);
         }
@@ -227,10 +230,10 @@ impl Interface {
     }
 
     fn complete_flush<O: Observer>(&mut self, books: &mut Books<'_, O>, request: u32) {
-        let arrival_ns = self.requests[request].arrival_ns;
+        let flush = self.requests[request];
         let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
-        ledger.charge(Charge::EarlierWrites, books.now_ns - arrival_ns - self.controller_ns);
-        self.complete(books, (request, arrival_ns, HostOp::Flush), &ledger, None);
+        ledger.charge(Charge::EarlierWrites, books.now_ns - flush.arrival_ns - self.controller_ns);
+        self.complete(books, (request, &flush, HostOp::Flush), &ledger, None);
     }
 
     pub(super) fn cache_page<O: Observer>(

@@ -169,8 +169,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.hash.as_ref().map_or(0, HashUnit::pages)
     }
 
-    /// Lanes of the hash unit, and their busy time in all; `None` for a system that does not hash.
-    pub(crate) fn hash_unit_busy(&self) -> Option<(u64, u64)> {
-        self.decider.hash.as_ref().map(|hash| (hash.lanes(), hash.busy_ns()))
+    /// Lanes of the hash unit, and the time of a page; `None` for a system that does not hash.
+    pub(crate) fn hash_unit(&self) -> Option<(u64, u64)> {
+        self.decider.hash.as_ref().map(|hash| (hash.lanes(), hash.hash_ns()))
     }
 }

@@ -5,6 +5,8 @@ use super::flush::Epoch;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
+    /// Its place in the trace.
+    pub(crate) number: u64,
     pub(crate) arrival_ns: u64,
     pub(crate) pages_left: u32,
     /// The epoch in which flushes wait for a write ([`super::flush`]); `NO_EPOCH` of a read or a flush.
@@ -15,12 +17,12 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(arrival_ns: u64, pages_left: u32, epoch: Epoch) -> Self {
-        Self { arrival_ns, pages_left, epoch, destages: NONE, next: NONE }
+    pub(crate) fn new(number: u64, arrival_ns: u64, pages_left: u32, epoch: Epoch) -> Self {
+        Self { number, arrival_ns, pages_left, epoch, destages: NONE, next: NONE }
     }
 
     pub(crate) fn destaging(arrival_ns: u64, page: u32, epoch: Epoch) -> Self {
-        Self { destages: page, ..Self::new(arrival_ns, 1, epoch) }
+        Self { destages: page, ..Self::new(0, arrival_ns, 1, epoch) }
     }
 }
 

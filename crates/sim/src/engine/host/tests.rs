@@ -68,7 +68,7 @@ pub(super) fn engine(config: EngineConfig) -> TestEngine {
 
 pub(super) fn write(engine: &mut TestEngine, lpn: u32) -> (Host, u32) {
     let epoch = engine.decider.interface.flushes.write_begins(false);
-    let request = engine.decider.interface.requests.insert(Request::new(engine.now_ns(), 1, epoch));
+    let request = engine.decider.interface.requests.insert(Request::new(0, engine.now_ns(), 1, epoch));
     (Host { lpn: Lpn::new(lpn), address: 0, content: Content::new(lpn) }, request)
 }
 
@@ -91,7 +91,7 @@ fn read_waits_for_a_decision_where_ram_serves_none() {
     let mut engine = engine(EngineConfig { buffer_reads: false, ..EngineConfig::default() });
     let (page, request) = write(&mut engine, 5);
     let op = engine.decider.write_page(page, false, request, Fingerprint::Yes).unwrap().unwrap();
-    let read = engine.decider.interface.requests.insert(Request::new(0, 1, NO_EPOCH));
+    let read = engine.decider.interface.requests.insert(Request::new(0, 0, 1, NO_EPOCH));
     engine.decider.read_page(page.lpn, read).unwrap();
     assert!(engine.decider.waits.anybody(Condition::Decision(op)));
     assert_eq!(engine.accounts().counts.requests[0], 0);

@@ -23,7 +23,7 @@ pub(super) struct Dedup {
 
 impl Dedup {
     pub(super) fn of(run: &FinishedRun<'_>) -> Dedup {
-        let counters = run.engine.controller().counters();
+        let counters = &run.counted.ftl;
         let looks = run.resolved.config.ftl.mapping == Mapping::Content;
         let some = |value: u64| looks.then_some(value);
         let missed = counters.programs[Cause::MissedDuplicate as usize];
@@ -39,7 +39,7 @@ impl Dedup {
 /// A list, hottest first; empty without partitions (`ftl.partition.policy = "none"`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Partition {
-    /// Host page writes to the partition, duplicates included, since the trace began.
+    /// Host page writes to the partition, duplicates included, since the warm-up.
     pages_written: u64,
     /// Blocks with pages of it at the end.
     blocks: u64,
@@ -48,8 +48,8 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    pub(super) fn of(size: &PartitionSize) -> Partition {
-        Partition { pages_written: size.pages_written, blocks: size.blocks, valid_pages: size.valid_pages }
+    pub(super) fn of((size, &pages_written): (&PartitionSize, &u64)) -> Partition {
+        Partition { pages_written, blocks: size.blocks, valid_pages: size.valid_pages }
     }
 }
 

@@ -53,10 +53,9 @@ impl FlashReads {
         let from_flash = |cause: Cause| by(cause).saturating_sub(counts.own_buffer_reads[cause as usize]);
         FlashReads {
             // Reads of pages that were not decided yet never came to the controller.
-            host: by(Cause::Host) + counts.undecided_reads
-                - counts.pages.buffer_reads
-                - counts.pages.merged_reads,
-            read_modify_write: by(Cause::ReadModifyWrite) - counts.old_page_buffer_reads,
+            host: (by(Cause::Host) + counts.undecided_reads)
+                .saturating_sub(counts.pages.buffer_reads + counts.pages.merged_reads),
+            read_modify_write: by(Cause::ReadModifyWrite).saturating_sub(counts.old_page_buffer_reads),
             gc: from_flash(Cause::Gc),
             replica: from_flash(Cause::Replica),
             metadata: from_flash(Cause::Metadata),
@@ -110,10 +109,11 @@ impl FlashWrites {
     }
 }
 
-/// Since the trace began; preloading is not counted.
+/// Since the trace began; preloading is not counted. Figures of single blocks include the warm-up, because wear is a
+/// state of the drive.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Erases {
-    /// Erases.
+    /// Erases since the warm-up.
     total: u64,
     /// Blocks of the device, used or not.
     blocks: u64,
@@ -141,19 +141,19 @@ impl Erases {
         let pe_cycles = run.resolved.device.pe_cycles;
         let cycles = f64::from(pe_cycles);
         let blocks: u64 = wear.iter().map(|&(_, blocks)| blocks).sum();
-        let total: u64 = wear.iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum();
-        let mean = total as f64 / blocks as f64;
+        let all: u64 = wear.iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum();
+        let mean = all as f64 / blocks as f64;
         let square = |erases: u32| (f64::from(erases) - mean).powi(2);
         let squares = wear.iter().map(|&(erases, blocks)| square(erases) * blocks as f64).sum::<f64>();
         let (least, most) = (wear.first().map_or(0, |w| w.0), wear.last().map_or(0, |w| w.0));
         Erases {
-            total,
+            total: run.counted.chip_erases.iter().sum(),
             blocks,
             per_block_mean: mean,
             per_block_stddev: (squares / blocks as f64).sqrt(),
             per_block_min: least,
             per_block_max: most,
-            levelling: run.engine.controller().counters().wear,
+            levelling: run.counted.ftl.wear,
             pe_cycles,
             life_used_percent: mean / cycles * 100.0,
             life_used_worst_percent: f64::from(most) / cycles * 100.0,

@@ -18,7 +18,7 @@ pub(super) struct RequestCounts {
     trim: u64,
     /// Flushes completed.
     flush: u64,
-    /// Requests completed, of all kinds; equals `trace.requests`.
+    /// Requests completed, of all kinds; `trace.requests` without those of the warm-up.
     completed: u64,
 }
 
@@ -185,14 +185,14 @@ pub(super) struct PageOps {
 
 impl PageOps {
     pub(super) fn of(run: &FinishedRun<'_>) -> PageOps {
-        let (counts, counters) = (&run.engine.accounts().counts, run.engine.controller().counters());
+        let (counts, counters) = (&run.counted.engine, &run.counted.ftl);
         let [read, write, trim, _] = counts.page_ops;
         PageOps {
             read,
             write,
             trim,
             unmapped_reads: counters.unmapped_reads + counts.undecided_unmapped_reads,
-            pages_hashed: run.engine.pages_hashed(),
+            pages_hashed: run.counted.pages_hashed,
             served: counts.pages,
             decided: counters.pages,
         }

@@ -30,8 +30,8 @@ pub(super) struct MappingCache {
 
 impl MappingCache {
     pub(super) fn of(run: &FinishedRun<'_>) -> MappingCache {
-        let (ftl, counts) = (run.engine.controller(), &run.engine.accounts().counts);
-        let (counters, sizes) = (ftl.counters().mapping, ftl.paging_sizes());
+        let (ftl, counts) = (run.engine.controller(), &run.counted.engine);
+        let (counters, sizes) = (run.counted.ftl.mapping, ftl.paging_sizes());
         let waits = counts.tables.waits;
         MappingCache {
             pages: sizes.map(|sizes| sizes.pages),

@@ -50,6 +50,10 @@ pub(crate) struct Summary {
     duration_ns: i64,
     /// Simulated time when the last operation ended, garbage collection included.
     completed_ns: u64,
+    /// Simulated time at the end of the warm-up (`replay.warm_up_s`). Requests count if they arrived
+    /// from then on, operations if they were ordered from then on. States of the drive (`space`, `ram`,
+    /// peaks, wear of blocks) are those of its life.
+    counted_from_ns: u64,
     /// Requests completed.
     requests: RequestCounts,
     /// Response times.
@@ -104,11 +108,11 @@ pub(crate) struct Summary {
 impl Summary {
     pub(super) fn of(run: &FinishedRun<'_>) -> Summary {
         let (config, trace) = (&run.resolved.config, run.trace);
-        let counters = run.engine.controller().counters();
+        let counters = &run.counted.ftl;
         // The host also wrote the pages that the write cache absorbed.
-        let host_pages_written =
-            counters.host_pages_written + run.engine.accounts().counts.pages.absorbed_writes;
-        let pages_programmed = counters.pages_programmed() + run.engine.accounts().counts.parity_pages;
+        let host_pages_written = counters.host_pages_written + run.counted.engine.pages.absorbed_writes;
+        let pages_programmed = counters.pages_programmed() + run.counted.engine.parity_pages;
+        let sizes = run.engine.controller().partition_sizes();
         let medium_bytes_written = pages_programmed * u64::from(config.nand.page_bytes);
         let over = |medium: u64, host: u64| (host > 0).then(|| medium as f64 / host as f64);
         Summary {
@@ -120,24 +124,25 @@ impl Summary {
             config: run.resolved.json(),
             duration_ns: trace.duration_ns,
             completed_ns: run.engine.now_ns(),
-            requests: RequestCounts::of(&run.engine.accounts().counts),
+            counted_from_ns: run.counted_from_ns(),
+            requests: RequestCounts::of(&run.counted.engine),
             response: Responses::of(&run.engine.accounts().observer),
             throughput: Throughput::of(run),
             page_ops: PageOps::of(run),
-            flash_operations: FlashOperations::of(&run.engine.accounts().counts),
-            flash_reads: FlashReads::of(counters, &run.engine.accounts().counts),
-            flash_writes: FlashWrites::of(counters, &run.engine.accounts().counts),
+            flash_operations: FlashOperations::of(&run.counted.engine),
+            flash_reads: FlashReads::of(counters, &run.counted.engine),
+            flash_writes: FlashWrites::of(counters, &run.counted.engine),
             pages_programmed,
             host_pages_written,
             write_amplification: over(pages_programmed, host_pages_written),
             medium_bytes_written,
-            write_amplification_bytes: over(medium_bytes_written, trace.bytes[Op::Write as usize]),
+            write_amplification_bytes: over(medium_bytes_written, run.counted.bytes[Op::Write as usize]),
             erases: Erases::of(run),
             dedup: Dedup::of(run),
             mapping_cache: MappingCache::of(run),
             replication: Replication::of(run),
             spread: Spread::of(run),
-            partitions: run.engine.controller().partition_sizes().iter().map(Partition::of).collect(),
+            partitions: sizes.iter().zip(&run.counted.partition_writes).map(Partition::of).collect(),
             redundancy: Redundancy::of(run),
             utilisation: Utilisation::of(run),
             hash_unit: HashUnit::of(run),

@@ -31,10 +31,10 @@ impl Replication {
         let ftl = run.engine.controller();
         Replication {
             passes: run.replication_passes,
-            counted: ftl.counters().replication,
+            counted: run.counted.ftl.replication,
             serial_ns: run.periods.iter().map(|period| period.phase.serial_ns).sum(),
             parallel_ns: run.periods.iter().map(|period| period.phase.parallel_ns).sum(),
-            set_off: ftl.counters().copying,
+            set_off: run.counted.ftl.copying,
             replica_pages: ftl.replica_pages(),
             replica_pages_peak: ftl.peak().replica_pages,
             budget_pages: ftl.budget_pages(),
@@ -60,7 +60,7 @@ pub(super) struct Spread {
 
 impl Spread {
     pub(super) fn of(run: &FinishedRun<'_>) -> Spread {
-        let (counters, counts) = (run.engine.controller().counters(), &run.engine.accounts().counts);
+        let (counters, counts) = (&run.counted.ftl, &run.counted.engine);
         let sizes = run.engine.controller().table_sizes();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         Spread {

@@ -49,18 +49,18 @@ impl Throughput {
         let rate = |kinds: &[Op]| {
             let sum =
                 |of_kinds: &[u64; Op::COUNT]| kinds.iter().map(|&kind| of_kinds[kind as usize]).sum::<u64>();
-            let (requests, bytes) = (sum(&run.engine.accounts().counts.requests), sum(&run.trace.bytes));
+            let (requests, bytes) = (sum(&run.counted.engine.requests), sum(&run.counted.bytes));
             Rate { bytes, iops: a_second(requests as f64), mb_per_s: a_second(bytes as f64 / 1e6) }
         };
         Throughput {
             first_arrival_ns: served_ns.map(|(first, _)| first),
             last_response_ns: served_ns.map(|(_, last)| last),
             span_ns,
-            requests_per_s: a_second(run.engine.accounts().counts.requests.iter().sum::<u64>() as f64),
+            requests_per_s: a_second(run.counted.engine.requests.iter().sum::<u64>() as f64),
             read: rate(&[Op::Read]),
             write: rate(&[Op::Write]),
             all: rate(&[Op::Read, Op::Write]),
-            flushes_per_s: a_second(run.engine.accounts().counts.requests[Op::Flush as usize] as f64),
+            flushes_per_s: a_second(run.counted.engine.requests[Op::Flush as usize] as f64),
         }
     }
 }

@@ -19,16 +19,16 @@ pub(super) struct Utilisation {
 
 impl Utilisation {
     pub(super) fn of(run: &FinishedRun<'_>) -> Utilisation {
-        let end = run.engine.now_ns() as f64;
+        let time_ns = run.counted.time_ns as f64;
         let spread = |busy: &[u64]| {
-            if end == 0.0 {
+            if time_ns == 0.0 {
                 return (None, None);
             }
-            let shares: Vec<f64> = busy.iter().map(|&busy| busy as f64 / end).collect();
+            let shares: Vec<f64> = busy.iter().map(|&busy| busy as f64 / time_ns).collect();
             Some(mean_and_stddev(&shares)).unzip()
         };
-        let (channel_mean, channel_stddev) = spread(&run.engine.channel_busy_ns());
-        let (chip_mean, chip_stddev) = spread(&run.engine.chip_busy_ns());
+        let (channel_mean, channel_stddev) = spread(&run.counted.channel_busy_ns);
+        let (chip_mean, chip_stddev) = spread(&run.counted.chip_busy_ns);
         Utilisation { channel_mean, channel_stddev, chip_mean, chip_stddev }
     }
 }
@@ -50,14 +50,14 @@ pub(super) struct HashUnit {
 
 impl HashUnit {
     pub(super) fn of(run: &FinishedRun<'_>) -> HashUnit {
-        let busy = run.engine.hash_unit_busy();
-        let end_ns = run.engine.now_ns() as f64;
+        let busy = run.engine.hash_unit().map(|(lanes, page_ns)| (lanes, run.counted.pages_hashed * page_ns));
+        let time_ns = run.counted.time_ns as f64;
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
         HashUnit {
             lanes: busy.map(|(lanes, _)| lanes),
-            pages: busy.map(|_| run.engine.pages_hashed()),
-            utilisation: busy.and_then(|(lanes, busy_ns)| share(busy_ns as f64, lanes as f64 * end_ns)),
-            queue_mean: busy.and_then(|_| share(run.hash_queue.0, end_ns)),
+            pages: busy.map(|_| run.counted.pages_hashed),
+            utilisation: busy.and_then(|(lanes, busy_ns)| share(busy_ns as f64, lanes as f64 * time_ns)),
+            queue_mean: busy.and_then(|_| share(run.hash_queue.0, time_ns)),
             queue_max: busy.map(|_| run.hash_queue.1),
         }
     }

@@ -22,7 +22,7 @@ rows! {
         erases: u64,
         /// Mean busy time of the chip's units.
         busy_ns: u64,
-        /// `busy_ns` / `completed_ns`.
+        /// `busy_ns` / (`completed_ns` - `counted_from_ns`).
         utilisation: Option<f64>,
         /// Operations waiting and in service: mean over time.
         queue_mean: Option<f64>,
@@ -42,7 +42,8 @@ impl ChipRow {
         let (engine, geometry) = (&run.engine, &run.resolved.device.geometry);
         let (ftl, metrics) = (engine.controller(), &engine.accounts().observer);
         let replicas = ftl.chip_replica_pages();
-        let share = |part: f64| (end_ns > 0).then(|| part / end_ns as f64);
+        let time_ns = run.counted.time_ns;
+        let share = |part: f64| (time_ns > 0).then(|| part / time_ns as f64);
         let row = |(chip, &busy_ns): (Chip, &u64)| {
             let bins = &queues[chip.index()];
             ChipRow {
@@ -51,7 +52,7 @@ impl ChipRow {
                 reads: metrics.chip_reads[chip],
                 redirected_reads: metrics.chip_redirected[chip],
                 programs: metrics.chip_programs[chip],
-                erases: ftl.chip_erases()[chip],
+                erases: run.counted.chip_erases[chip.index()],
                 busy_ns,
                 utilisation: share(busy_ns as f64),
                 queue_mean: share(bins.iter().map(|bin| bin.area as f64).sum()),
@@ -60,7 +61,7 @@ impl ChipRow {
                 replica_pages: replicas[chip],
             }
         };
-        engine.chip_busy_ns().rows().map(row).collect()
+        Chip::each(0..geometry.chips()).zip(&run.counted.chip_busy_ns).map(row).collect()
     }
 }
 
@@ -71,20 +72,20 @@ rows! {
         channel: u32,
         /// Time with a command or data on the bus.
         busy_ns: u64,
-        /// `busy_ns` / `completed_ns`.
+        /// `busy_ns` / (`completed_ns` - `counted_from_ns`).
         utilisation: Option<f64>,
     }
 }
 
 impl ChannelRow {
     pub(super) fn all(run: &FinishedRun<'_>) -> Vec<ChannelRow> {
-        let end_ns = run.engine.now_ns();
-        let row = |(channel, busy_ns)| ChannelRow {
+        let time_ns = run.counted.time_ns;
+        let row = |(channel, &busy_ns): (u32, &u64)| ChannelRow {
             channel,
             busy_ns,
-            utilisation: (end_ns > 0).then(|| busy_ns as f64 / end_ns as f64),
+            utilisation: (time_ns > 0).then(|| busy_ns as f64 / time_ns as f64),
         };
-        (0..).zip(run.engine.channel_busy_ns()).map(row).collect()
+        (0..).zip(&run.counted.channel_busy_ns).map(row).collect()
     }
 }
 
@@ -154,7 +155,7 @@ rows! {
 impl VictimRow {
     pub(super) fn all(run: &FinishedRun<'_>) -> Vec<VictimRow> {
         let row = |(valid_pages, victims)| VictimRow { valid_pages, victims };
-        seen(run.engine.controller().victim_pages()).map(row).collect()
+        seen(&run.counted.victim_pages).map(row).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use flashtwin_analysis::rows;
 
-use crate::finished::FinishedRun;
+use crate::metrics::BlockRow;
 
 rows! {
     /// One row a block of the trace and a kind with requests.
@@ -30,18 +30,17 @@ rows! {
 }
 
 impl RequestBlockRow {
-    pub(super) fn all(run: &FinishedRun<'_>) -> Vec<RequestBlockRow> {
-        let rows = run.engine.accounts().observer.blocks.rows();
-        rows.map(|(block, first_request, kind, times)| RequestBlockRow {
-            block,
-            first_request,
+    pub(super) fn all(blocks: &[BlockRow]) -> Vec<RequestBlockRow> {
+        let rows = blocks.iter().map(|(block, first_request, kind, times)| RequestBlockRow {
+            block: *block,
+            first_request: *first_request,
             kind,
             count: times.count(),
-            sum_ns: times.sum_ns,
+            sum_ns: times.sum_ns(),
             first_arrival_ns: times.first_arrival_ns,
             last_arrival_ns: times.last_arrival_ns,
-        })
-        .collect()
+        });
+        rows.collect()
     }
 }
 
@@ -64,11 +63,10 @@ rows! {
 }
 
 impl BlockHistogramRow {
-    pub(super) fn all(run: &FinishedRun<'_>) -> Vec<BlockHistogramRow> {
-        let blocks = run.engine.accounts().observer.blocks.rows();
-        let buckets = blocks.flat_map(|(block, _, kind, times)| {
-            times.histogram().map(move |(lower_ns, upper_ns, count)| BlockHistogramRow {
-                block,
+    pub(super) fn all(blocks: &[BlockRow]) -> Vec<BlockHistogramRow> {
+        let buckets = blocks.iter().flat_map(|(block, _, kind, times)| {
+            times.histogram().map(|(lower_ns, upper_ns, count)| BlockHistogramRow {
+                block: *block,
                 kind,
                 lower_ns,
                 upper_ns,

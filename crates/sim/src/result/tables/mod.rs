@@ -7,6 +7,7 @@ mod periods;
 mod queues;
 mod response_course;
 mod responses;
+mod volumes;
 
 use arrow_array::RecordBatch;
 use flashtwin_analysis::{Nullable, Row, table};
@@ -18,11 +19,13 @@ use self::periods::PeriodColumns;
 use self::queues::{HashQueueRow, QueueRow};
 use self::response_course::{CourseRow, SlowRow};
 use self::responses::{LatencyRow, LedgerRow};
+use self::volumes::VolumeRow;
 use crate::finished::FinishedRun;
 use crate::requests::RequestRow;
 
 pub(super) fn tables(run: &mut FinishedRun<'_>) -> Vec<(String, RecordBatch)> {
-    vec![
+    let blocks = run.engine.accounts().observer.blocks();
+    let mut tables = vec![
         of(&PeriodColumns::all(&run.periods)),
         of(&ChipRow::all(run)),
         of(&ChannelRow::all(run)),
@@ -33,12 +36,18 @@ pub(super) fn tables(run: &mut FinishedRun<'_>) -> Vec<(String, RecordBatch)> {
         of(&LatencyRow::all(run)),
         of(&CourseRow::all(run)),
         of(&SlowRow::all(run)),
-        of(&RequestBlockRow::all(run)),
-        of(&BlockHistogramRow::all(run)),
+        of(&RequestBlockRow::all(&blocks)),
+        of(&BlockHistogramRow::all(&blocks)),
         of(&VictimRow::all(run)),
         of(&CopiesRow::all(run)),
         of(&BlockRow::all(run)),
-    ]
+    ];
+    // Of one volume, the table would repeat the summary.
+    let volumes = VolumeRow::all(run);
+    if !volumes.is_empty() {
+        tables.push(of(&volumes));
+    }
+    tables
 }
 
 pub(super) fn schemas() -> Vec<(String, Value)> {
@@ -58,6 +67,7 @@ pub(super) fn schemas() -> Vec<(String, Value)> {
         VictimRow::schema(),
         CopiesRow::schema(),
         BlockRow::schema(),
+        VolumeRow::schema(),
         RequestRow::schema(),
     ]
 }

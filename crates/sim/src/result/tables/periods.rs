@@ -11,7 +11,7 @@ rows! {
     pub(super) struct PeriodColumns in "periods" {
         /// Number, from 0.
         period: u32,
-        /// Begin, on the trace's clock.
+        /// Begin, on the trace's clock; of the first, the end of the warm-up.
         start_ns: i64,
         /// End, on the trace's clock; the last ends 1 ns after the last request.
         end_ns: i64,
@@ -93,9 +93,9 @@ impl PeriodColumns {
             period: number,
             start_ns: period.start_ns,
             end_ns: period.end_ns,
-            reads: period.engine.requests[0],
-            writes: period.engine.requests[1],
-            flushes: period.engine.requests[3],
+            reads: period.reads.count(),
+            writes: period.writes.count(),
+            flushes: period.flushes.count(),
             read_mean_ns: period.reads.mean_ns(),
             write_mean_ns: period.writes.mean_ns(),
             all_mean_ns: period.reads.mean_with_ns(&period.writes),

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use flashtwin_analysis::rows;
 
 use crate::finished::FinishedRun;
@@ -24,19 +26,21 @@ rows! {
 
 impl QueueRow {
     pub(super) fn all(run: &mut FinishedRun<'_>) -> Vec<QueueRow> {
-        let end_ns = run.engine.now_ns();
-        QueueRow::of(&mut run.engine.accounts_mut().observer.queues, end_ns)
+        let span_ns = run.counted_from_ns()..run.engine.now_ns();
+        QueueRow::of(&mut run.engine.accounts_mut().observer.queues, &span_ns)
     }
 
-    fn of(queues: &mut QueueSeries, end_ns: u64) -> Vec<QueueRow> {
-        let chips = queues.finish(end_ns);
+    fn of(queues: &mut QueueSeries, span_ns: &Range<u64>) -> Vec<QueueRow> {
+        let chips = queues.finish(span_ns.end);
         let width = queues.width_ns();
         let bins = chips.first().map_or(0, Vec::len);
-        let cells = (0..bins).flat_map(|bin| (0..chips.len()).map(move |chip| (bin, chip)));
+        let first = (span_ns.start / width) as usize;
+        let cells = (first..bins).flat_map(|bin| (0..chips.len()).map(move |chip| (bin, chip)));
         let row = |(bin, chip): (usize, usize)| {
-            let (start, cell) = (bin as u64 * width, chips[chip][bin]);
-            // The last bin is only as long as the run.
-            let length = width.min(end_ns - start);
+            let cell = chips[chip][bin];
+            // The warm-up may end within the first bin, and the run within the last.
+            let start = (bin as u64 * width).max(span_ns.start);
+            let length = ((bin as u64 + 1) * width).min(span_ns.end) - start;
             QueueRow {
                 start_ns: start as i64,
                 width_ns: length as i64,
@@ -67,12 +71,12 @@ rows! {
 
 impl HashQueueRow {
     pub(super) fn all(run: &mut FinishedRun<'_>) -> Vec<HashQueueRow> {
-        if run.engine.hash_unit_busy().is_none() {
+        if run.engine.hash_unit().is_none() {
             return Vec::new();
         }
-        let end_ns = run.engine.now_ns();
+        let span_ns = run.counted_from_ns()..run.engine.now_ns();
         // The unit's queue is followed as that of a single chip.
-        let rows = QueueRow::of(&mut run.engine.accounts_mut().observer.hash_queue, end_ns);
+        let rows = QueueRow::of(&mut run.engine.accounts_mut().observer.hash_queue, &span_ns);
         rows.into_iter()
             .map(|QueueRow { start_ns, width_ns, queue_mean, queue_max, .. }| HashQueueRow {
                 start_ns,

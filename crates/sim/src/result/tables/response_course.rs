@@ -9,8 +9,8 @@ const SLICES: [(&str, u64); 2] = [("slowest_1_percent", 100), ("slowest_0_1_perc
 rows! {
     /// One row a bucket of time and a kind of request.
     ///
-    /// At most 400 buckets of equal width, a power of two of nanoseconds, from time 0 to the last
-    /// arrival. Simulated time. A request counts in the bucket of its arrival. Ordered by kind,
+    /// At most 400 buckets of equal width, a power of two of nanoseconds, from the end of the warm-up
+    /// to the last arrival. Simulated time. A request counts in the bucket of its arrival. Ordered by kind,
     /// then time.
     pub(super) struct CourseRow in "response_over_time" {
         /// `read`, `write`, `flush`.
@@ -37,6 +37,7 @@ rows! {
 
 impl CourseRow {
     pub(super) fn all(run: &mut FinishedRun<'_>) -> Vec<CourseRow> {
+        let from_ns = run.counted_from_ns();
         let metrics = &mut run.engine.accounts_mut().observer;
         make_equally_wide(metrics);
         let mut rows = Vec::new();
@@ -44,6 +45,9 @@ impl CourseRow {
             let (width, slowest) = (course.width_ns(), slowest(ledgers));
             for at in 0..course.len() {
                 let moment = course.moment(at);
+                if moment.count == 0 && (at as u64 + 1) * width <= from_ns {
+                    continue;
+                }
                 let some = |value: u64| (moment.count > 0).then_some(value);
                 let [one, tenth] = [0, 1].map(|slice| course.slow(at, &slowest[slice].1).count);
                 rows.push(CourseRow {
