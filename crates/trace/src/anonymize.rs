@@ -104,7 +104,7 @@ mod tests {
         assert_eq!((one.name.as_str(), one.volume_names.concat().as_str()), ("anonymous", "01"));
         let [first, second, third] = [0, 1, 2].map(|row| one.offset_bytes[row] - 512);
         assert!(first == third && first != second && first % SHIFT_UNIT_BYTES == 0 && first > 0);
-        named.offset_bytes[1] = i64::MAX as u64 - 4096;
+        std::sync::Arc::make_mut(&mut named.offset_bytes)[1] = i64::MAX as u64 - 4096;
         let error = named.anonymize(&[0; 32]).unwrap_err().to_string();
         assert!(error.starts_with("payroll: request 2 ends too far"), "{error}");
     }

@@ -256,7 +256,7 @@ mod tests {
         for ((part, read), name) in parts.into_iter().zip(&whole.volume_names) {
             let mine = whole.of_volume(name).unwrap();
             assert_eq!(part["name"], json!(name));
-            let moved = mine.op.iter().zip(&mine.length_bytes).filter(|(op, _)| op.moves_data());
+            let moved = mine.op.iter().zip(mine.length_bytes.iter()).filter(|(op, _)| op.moves_data());
             assert_eq!(part["bytes"], json!(moved.map(|(_, &length)| u64::from(length)).sum::<u64>()));
             // The numbers of its contents have got digests.
             let (name, digests) = (mine.name.clone(), mine.digests.clone());

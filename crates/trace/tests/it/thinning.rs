@@ -150,7 +150,7 @@ fn rates_hold_and_lower_ones_are_parts_of_higher_ones() {
     for by in [SampleBy::Address, SampleBy::Content] {
         assert_eq!(trace.sample(1.0, 3, by).unwrap().digest(), trace.digest());
         let pages = |rate: f64, seed: u64| -> BTreeSet<u64> {
-            trace.sample(rate, seed, by).unwrap().offset_bytes.into_iter().collect()
+            trace.sample(rate, seed, by).unwrap().offset_bytes.iter().copied().collect()
         };
         let (few, many) = (pages(0.01, 3), pages(0.25, 3));
         // Five standard deviations of the binomial distribution.

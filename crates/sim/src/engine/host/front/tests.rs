@@ -43,6 +43,7 @@ fn asked(number: usize, job: &Job) -> HostRequest {
         kind: job.kind,
         marks: (job.queue as u8) << marks::QUEUE_SHIFT,
         read_modify_write: true,
+        extent: Extent::default(),
         lpns_and_contents: vec![0; 2 * job.pages as usize].into(),
     }
 }
