@@ -57,13 +57,16 @@ fn divided(byte: u64, page_bytes: u32) -> (u64, u64) {
     }
 }
 
+/// Names of volumes, each with its first dense page.
+pub(super) type FirstPages = Vec<(String, u32)>;
+
 /// A whole trace cut: its columns without contents, the address of each dense page, the first page of each volume, and
 /// the requests moved down to the grid of contents. Goes through `parts` of the requests side by side.
 pub(super) fn cut(
     trace: &Trace,
     page_bytes: u32,
     parts: &[Range<usize>],
-) -> Result<(PageColumns, Vec<u64>, Vec<(String, u32)>, u64), TraceError> {
+) -> Result<(PageColumns, Vec<u64>, FirstPages, u64), TraceError> {
     let requests = trace.len();
     let all = trace.requests(0..requests);
     if requests > (u32::MAX - 1) as usize {
@@ -95,8 +98,8 @@ pub(super) fn cut(
     Ok((columns, lpn_address, volumes, unaligned))
 }
 
-/// Names and first dense pages of volumes that begin at these pages of the host's address space.
-pub(super) fn volumes(names: Vec<String>, bases: &[u64], lpn_address: &[u64]) -> Vec<(String, u32)> {
+/// Of volumes that begin at these pages of the host's address space.
+pub(super) fn volumes(names: Vec<String>, bases: &[u64], lpn_address: &[u64]) -> FirstPages {
     let first = |volume: usize| {
         let base = bases.get(volume).copied().unwrap_or(u64::MAX);
         lpn_address.partition_point(|&address| address < base) as u32
