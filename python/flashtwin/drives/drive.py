@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from flashtwin.drives import laws
-from flashtwin.drives.estimates import BOUNDS, Estimate, Estimates
+from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN, Estimate, Estimates
 from flashtwin.drives.history import begin_collection
 from flashtwin.drives.tables import Measurements
 from flashtwin.replays.presets import System, as_system
@@ -222,10 +222,10 @@ def _front_end(keys: Mapping[str, float], sources: Mapping[str, str]) -> Iterato
     yield Estimate("engine.slots", slots, source=source, is_measured="engine.slots" in sources)
     if "pages_of_a_turn" in keys:
         burst = min(max(round(keys["pages_of_a_turn"] / PROGRAM_PAGES), 1), _MOST_BURST)
-        yield Estimate("engine.arbitration", "round-robin", source=source)
+        yield Estimate("engine.arbitration", ROUND_ROBIN, source=source)
         yield Estimate("engine.arbitration_burst", burst, source=source)
     elif slots:
-        yield Estimate("engine.arbitration", "fifo", source=source)
+        yield Estimate("engine.arbitration", FIFO, source=source)
 
 
 def _program(keys: Mapping[str, float], sources: Mapping[str, str]) -> Iterator[Estimate]:

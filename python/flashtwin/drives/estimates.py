@@ -18,6 +18,8 @@ class KeyBounds(NamedTuple):
     is_physical: bool = True
 
 
+#: Of `engine.arbitration`.
+FIFO, ROUND_ROBIN = "fifo", "round-robin"
 #: What each key of a fit may be. `spare` is the physical space beyond the space in use, as a share of that.
 BOUNDS: Mapping[str, KeyBounds] = {
     "nand.read_us": KeyBounds(20.0, 200.0, "us"),

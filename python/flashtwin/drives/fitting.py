@@ -16,7 +16,7 @@ import numpy as np
 
 from flashtwin.drives import history, measuring, parallelism, twin
 from flashtwin.drives.drive import PROGRAM_PAGES, RESUME_US, FittedDrive, conventional, read_us, settings, usual_dies
-from flashtwin.drives.estimates import BOUNDS, Estimate, Estimates
+from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN, Estimate, Estimates
 from flashtwin.drives.laws import Array, amplification
 from flashtwin.drives.model import BUSY, TURN, DriveModel, Telling, at_bound
 from flashtwin.drives.tables import STEADY_OVERWRITES, Measurements, OverwriteRun, SteadyWrites
@@ -428,9 +428,9 @@ def front_end(
         keys["pages_of_a_turn"] = min(max(turn_us * row.writes_per_s / 1e6, 4.0), 3000.0)
         free.append("pages_of_a_turn")
         sources["pages_of_a_turn"] = f"reads at {row.offered_per_s:,.0f}/s wait for programs that free slots"
-        telling = replace(telling, arbitration="round-robin")
+        telling = replace(telling, arbitration=ROUND_ROBIN)
     elif read >= _SHARED * write:
-        telling = replace(telling, arbitration="fifo")
+        telling = replace(telling, arbitration=FIFO)
     else:
         doubt = "" if read <= _PASSED * write else "; reads are neither near writes nor far below them: uncertain"
         if not doubt:

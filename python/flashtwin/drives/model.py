@@ -16,7 +16,7 @@ from scipy.optimize import OptimizeResult, least_squares
 
 from flashtwin.drives import laws
 from flashtwin.drives.drive import PROGRAM_PAGES, SENSE_PAGES, before_flash_us, read_us
-from flashtwin.drives.estimates import BOUNDS
+from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN
 from flashtwin.drives.histogram import PERCENTILES
 from flashtwin.drives.laws import Array, ReadLaw
 from flashtwin.drives.tables import FITTED, OpenLoop, OverwriteRun
@@ -119,7 +119,7 @@ class DriveModel:
     def _waits(self, row: OpenLoop) -> tuple[float, float]:
         """Times by which a saturated drive tells its slots and turns; its median read where there are none."""
         read, write = row.read_us.get("50p", math.nan), row.write_us.get("50p", math.nan)
-        if self.telling.arbitration == "fifo":
+        if self.telling.arbitration == FIFO:
             # Only a write holds a slot for long, and both wait for one.
             return max(write - read, 1.0) if math.isfinite(write - read) else math.nan, math.nan
         return (write, read) if self.telling.arbitration else (math.nan, read)
@@ -172,7 +172,7 @@ class DriveModel:
     def _waits_by_laws(self, keys: Keys, law: ReadLaw, per_s: float) -> tuple[float, float]:
         """Slots are freed one by one in a queue, and by the program where queues take turns."""
         held_us = keys.get("engine.slots", 1.0) * 1e6 / per_s
-        if self.telling.arbitration != "round-robin":
+        if self.telling.arbitration != ROUND_ROBIN:
             return held_us, float(law.percentiles(_SHARES[:1], np.array([1.0]))[0, 0])
         turn_us = keys["pages_of_a_turn"] * 1e6 / per_s
         return held_us, self.served_us + TURN * turn_us
