@@ -45,7 +45,8 @@ pub(crate) struct Drive {
     /// Of each request, trims aside.
     pub(crate) responses: Vec<Option<u64>>,
     busy_ns: u64,
-    /// When the batch of collection under way ends.
+    /// Time of the collection ordered since the last batch of it began, and when that batch ends.
+    collection_ns: u64,
     batch_ends: u64,
 }
 
@@ -76,6 +77,7 @@ impl Drive {
             counts: COUNTED.map(|figure| (figure, 0)).into(),
             responses: Vec::new(),
             busy_ns: 0,
+            collection_ns: 0,
             batch_ends: 0,
         }
     }
@@ -459,14 +461,14 @@ impl Drive {
         }
         let unit = self.unit_of(place);
         if request.is_none() {
-            self.units[unit].collection_ns += match kind {
-                Kind::Read => self.rules.timing.read_ns,
-                Kind::Program => self.rules.timing.program_ns,
+            self.collection_ns += match kind {
+                Kind::Read => self.rules.timing.transfer_ns + self.rules.timing.read_ns,
+                Kind::Program => self.rules.timing.transfer_ns + self.rules.timing.program_ns,
                 Kind::Erase => self.rules.timing.erase_ns,
             };
-            let batch_ns = self.rules.batch_ns;
-            if batch_ns > 0 && self.units[unit].collection_ns >= batch_ns && self.now >= self.batch_ends {
-                self.begin_batch(self.now + self.rules.batch_ns);
+            let (batch_ns, units) = (self.rules.batch_ns, self.units.len() as u64);
+            if batch_ns > 0 && 2 * self.collection_ns >= units * batch_ns && self.now >= self.batch_ends {
+                self.begin_batch(self.now + batch_ns);
             }
         }
         let state = &mut self.units[unit];
@@ -483,9 +485,8 @@ impl Drive {
 
     /// All units do the collection that waits for a batch.
     fn begin_batch(&mut self, ends: u64) {
-        self.batch_ends = ends;
+        (self.batch_ends, self.collection_ns) = (ends, 0);
         for unit in 0..self.units.len() {
-            self.units[unit].collection_ns = 0;
             if self.units[unit].serves.is_none() {
                 self.begin(unit);
             }

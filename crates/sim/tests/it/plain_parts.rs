@@ -245,8 +245,6 @@ pub(crate) struct Unit {
     /// Was asked for work in idle time since its last operation, and had none.
     pub(crate) had_none: bool,
     pub(crate) busy_since: u64,
-    /// Collection ordered since the last batch began.
-    pub(crate) collection_ns: u64,
     /// When the batch ends that its programs wait for.
     pub(crate) looks_again: Option<u64>,
 }

@@ -55,8 +55,11 @@ fn joined(scan: &PageScan) -> Result<PageColumns, TraceError> {
     while let Some(window) = windows.next()? {
         assert_eq!(window.first_request, all.requests() as u64);
         let before = all.page_ops() as u32;
-        std::sync::Arc::make_mut(&mut all.time_ns).extend(window.time_ns);
-        std::sync::Arc::make_mut(&mut all.op).extend(window.op);
+        Arc::make_mut(&mut all.time_ns).extend(window.time_ns);
+        Arc::make_mut(&mut all.op).extend(window.op);
+        Arc::make_mut(&mut all.volume).extend(window.volume);
+        Arc::make_mut(&mut all.offset_bytes).extend(window.offset_bytes);
+        Arc::make_mut(&mut all.length_bytes).extend(window.length_bytes);
         all.marks.extend(window.marks);
         all.first_page_op.extend(window.first_page_op[1..].iter().map(|at| at + before));
         all.lpn.extend(window.lpn);

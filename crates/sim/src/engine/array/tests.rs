@@ -151,11 +151,11 @@ fn collection_waits_for_host_programs_unless_in_turn() {
     }
 }
 
-/// A batch of 1 ms is one erase of this die.
+/// Half a batch of 2 ms is one erase of this die.
 #[test]
 fn collection_waits_for_its_batch_and_then_precedes_programs() {
-    let batches = EngineConfig { collection_batch_us: 1000.0, ..EngineConfig::default() };
-    let mut scene = Scene::new(EngineConfig { collection_batch_us: 1000.001, ..batches.clone() });
+    let batches = EngineConfig { collection_batch_us: 2000.0, ..EngineConfig::default() };
+    let mut scene = Scene::new(EngineConfig { collection_batch_us: 2000.002, ..batches.clone() });
     scene.program(scene.page(0, 0, 1), 1);
     scene.order(OpKind::Erase, scene.page(0, 0, 0));
     scene.run();
