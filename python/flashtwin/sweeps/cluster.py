@@ -48,7 +48,7 @@ def at_work(tasks: Sequence[AnyTask], on: Any) -> Iterator[tuple[AnyTask, Answer
             while futures:
                 future = _next(ended, client)
                 task, _ = futures.pop(future.key)
-                yield task, _answer(task, future)
+                yield task, _answer(task, future, client)
         finally:
             if futures and client.status == "running":
                 client.cancel([future for _, future in futures.values()])
@@ -76,14 +76,16 @@ def _gone() -> FlashtwinError:
     return FlashtwinError("the Dask scheduler is gone; what was finished is kept: run the same again when there is one")
 
 
-def _answer(task: AnyTask, future: Any) -> Answer:
-    if future.status == "finished":
+def _answer(task: AnyTask, future: Any, client: Any) -> Answer:
+    while future.status == "finished":
         try:
-            found: Answer = future.result()
-        except OSError:
-            # The answer was still with the scheduler, or on its way, when that went.
-            raise _gone() from None
-        return found
+            found: Answer = future.result(timeout=PATIENCE_S)
+        except OSError as missed:
+            # The answer was still with the scheduler, or on its way, when that went. A slow one is waited for.
+            if not isinstance(missed, TimeoutError) or client.status != "running":
+                raise _gone() from None
+        else:
+            return found
     error = future.exception() if future.status == "error" else None
     return {"error": task.lost(f"{type(error).__name__}: {error}" if error is not None else future.status)}
 
