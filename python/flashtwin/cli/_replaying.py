@@ -57,9 +57,12 @@ def choose(
 ) -> dict[str, System]:
     """The systems with their keys set; prints differences beyond the mechanisms, and keys that are not looked at."""
     chosen = name_systems([running.system(name) for name in systems], {}, equal_ground=equal_ground)
+    warm_ups: dict[float, list[str]] = {}
     for name, system in chosen.items():
-        if warm_up_s := system.config["replay"]["warm_up_s"]:
-            say(f"{name}: figures count from {duration(warm_up_s * 1e9)} of the trace on")
+        warm_ups.setdefault(system.config["replay"]["warm_up_s"], []).append(name)
+    for warm_up_s, together in warm_ups.items():
+        if warm_up_s:
+            say(f"{', '.join(together)}: figures count from {duration(warm_up_s * 1e9)} of the trace on")
     warn_of_ignored(chosen.items(), [key for key, _ in running.set], by_all=by_all)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
     lines = [f"  {one.line}" for one in unequal if one.warns]

@@ -88,7 +88,10 @@ def _margin(of: Evidence, decision: Decision, first: Candidate) -> str:
     caution = f" {'Take its loss with care' if loss.interval else 'Its loss has no interval'}: {loss.why}."
     whose = "prices are your own" if of.candidates.get("own_prices") else "prices are assumed"
     worth = units.percent(decision.worth * 100)
-    halves = " Candidates are ranked by every other hundredth of the trace, and gains and losses are those of the rest."
+    halves = (
+        " Candidates are ranked by every other hundredth of the trace. Gains and losses are those of the rest, and "
+        "times those of the whole trace."
+    )
     text = f"A loss of at most {worth} is taken for a lower price; {whose}.{halves if decision.is_halved else ''}"
     return f"{text}{caution if loss.why else ''}"
 

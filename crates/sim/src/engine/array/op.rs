@@ -69,7 +69,7 @@ pub(crate) struct Op {
     pub(crate) redirected: bool,
     /// Whether its block may not be erased before it is done.
     pub(crate) pins_block: bool,
-    /// The controller's own, and no collection: it holds up no host, so its unit waits for no batch ([`super::batches`]).
+    /// The controller's own, and no collection, so that it waits for no batch ([`super::batches`]).
     pub(crate) needs_no_batch: bool,
 }
 
