@@ -152,6 +152,7 @@ def test_convert_does_not_overwrite(cli: Cli, tmp_path: Path, small_trace: Path)
         (("devices", "nowhere.toml"), ("nowhere.toml",)),
         (("systems", "rr-ssd", "--set", "hash_lanes=1_000_000_000_000"), ("engine.hash_lanes", "from 0 to 65536")),
         (("report", "nowhere"), ("nowhere", "no such folder")),
+        (("trace", "fit", "x"), ("`flashtwin trace imitate`",)),
         (("trace", "sample", "x", "out.parquet", "--rate", "0"), ("--rate", "0 is not in the range 0<x<=1")),
         (("trace", "sample", "x", "out.parquet", "--rate", "1.5"), ("--rate", "1.5 is not in the range 0<x<=1")),
         (("trace", "sample", "x", "out.parquet", "--rate", "much"), ("--rate", "'much'")),

@@ -182,6 +182,14 @@ def words(trace: Path, *more: str) -> list[str]:
     return ["explain", str(trace), "--system", "conventional", "--set", "nand.bus_mt_s=20", "--threads", "1", *more]
 
 
+@pytest.mark.usefixtures("interrupted")
+def test_ctrl_c_prints_what_is_known_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow_bus().trace().write_parquet(tmp_path / "bus.parquet")
+    assert cli.run(words(tmp_path / "bus.parquet", "--json")) == 130
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["interrupted"]
+
+
 def test_with_a_folder_the_same_command_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
