@@ -4,8 +4,6 @@ All bugs are built into one copy of the sources, each behind the environment var
 for all. `python tests/planted.py PART ...` tries only bugs whose file or description contains a PART.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Programs of others that tests need. `python3 tests/tools.py` prints the Debian packages of those that are missing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tomllib

@@ -16,8 +16,6 @@ drive you own, `measure` its errors; `serve` is a drive that keeps real bytes; `
 the cure.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

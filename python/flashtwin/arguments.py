@@ -3,8 +3,6 @@
 For example, `replay(trace, "rr-ssd", fill="90%")` is refused: fill is '90%', of type str: expected a number, or None.
 """
 
-from __future__ import annotations
-
 import difflib
 import functools
 import inspect

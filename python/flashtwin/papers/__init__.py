@@ -1,7 +1,5 @@
 """The papers: published and measured results, item by item (docs/reproduction.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -17,11 +15,7 @@ def papers() -> dict[str, Paper]:
 
 
 def choose(paper: str | None = None, items: Sequence[str] = ()) -> list[tuple[Paper, tuple[Item, ...]]]:
-    """The papers and items of these names; all where none is named.
-
-    Raises:
-        FlashtwinError: a name is not known; the message names the nearest.
-    """
+    """The papers and items of these names; all where none is named."""
     known = papers()
     if paper is None:
         return [(one, one.items) for one in known.values()]

@@ -40,12 +40,10 @@ class PaperRun:
     """A finished replay, read from disk."""
 
     def __init__(self, path: Path) -> None:
-        """Wraps a folder that `flashtwin` wrote."""
         self.path = path
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """All totals (docs/results.md)."""
         found: dict[str, Any] = json.loads((self.path / names.SUMMARY).read_text(encoding="utf-8"))
         return found
 
@@ -62,7 +60,6 @@ class PaperRun:
         return lasted <= LATE * arrived + SLACK_NS
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """A table as rows."""
         found: list[dict[str, Any]] = folder.read_table(names.table(self.path, schema.run_table(table))).to_pylist()
         return found
 
@@ -75,10 +72,7 @@ class Stand:
         stop: threading.Event | None = None, options: Mapping[str, Any] | None = None,
         setup: Mapping[str, Value] | None = None,
     ) -> None:  # fmt: skip
-        """A stand that keeps its replays in `path`.
-
-        `options` are those of the characterization, `setup` has the keys that the paper's experiments share.
-        """
+        """Keeps its replays in `path`. `options` are the characterization's, `setup` has keys of all experiments."""
         self.workload, self.path = workload, path
         self.source: WorkloadSource = source
         self.period_s, self.threads = period_s, threads
@@ -93,12 +87,10 @@ class Stand:
 
     @property
     def name(self) -> str:
-        """The workload's name in its paper."""
         return self.workload.name
 
     @property
     def trace(self) -> Trace:
-        """The trace; read or made on first use."""
         if self._trace is None:
             self._check()
             self._trace = self.source.open(lambda *_: self._check())
@@ -119,7 +111,6 @@ class Stand:
 
     @cached_property
     def characterization(self) -> Characterization:
-        """The characterization of the workload."""
         return self.variant(self.path)
 
     def variant(
@@ -137,12 +128,10 @@ class Stand:
         return Characterization.read(path)
 
     def fact(self, key: str) -> float | None:
-        """A number of the characterization's row."""
         value = self.characterization.row.get(key)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def table(self, name: str) -> list[dict[str, Any]]:
-        """A table of the characterization as rows; none where the trace has nothing for it."""
         return table_of(self.characterization, name)
 
     @contextmanager
@@ -163,7 +152,6 @@ class Stand:
         return as_system(name, {"replay.period_s": self.period_s, **sets})
 
     def run(self, name: str, **sets: Value) -> PaperRun:
-        """One replay."""
         return self.runs({name: self.system(name, **sets)})[name]
 
     def runs(self, chosen: Mapping[str, System]) -> dict[str, PaperRun]:
@@ -199,7 +187,7 @@ class Stand:
             pair = self.runs(chosen)
             if not pair[baseline].keeps_up:
                 return None
-            return reduction(pair[baseline], pair[bound], "response.read.mean_ns") or 0.0
+            return smaller(*(pair[name].get("response.read.mean_ns") for name in (baseline, bound))) or 0.0
 
         return rate_for(target, improvement)
 
@@ -210,8 +198,3 @@ def table_of(found: Characterization, name: str) -> list[dict[str, Any]]:
         return []
     rows: list[dict[str, Any]] = found.table(name).to_arrow().to_pylist()
     return rows
-
-
-def reduction(baseline: PaperRun, other: PaperRun, what: str) -> float | None:
-    """By how many percent a figure is smaller than the baseline's; None where either is undefined."""
-    return smaller(baseline.get(what), other.get(what))

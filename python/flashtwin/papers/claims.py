@@ -13,8 +13,6 @@ An item agrees when all its measured claims do. It agrees in sign and order when
 four disagrees and at least three in four of the published orders (this workload above that one) hold.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,8 +29,6 @@ OUTLIERS, ORDERS = 0.25, 0.75
 
 
 class Agreement(StrEnum):
-    """How published and measured compare."""
-
     AGREES = "agrees"
     SIGN = "agrees in sign and order"
     DISAGREES = "disagrees"
@@ -57,7 +53,6 @@ class Claim:
 
     @property
     def verdict(self) -> Agreement:
-        """How it compares."""
         if self.measured is None:
             return Agreement.UNKNOWN
         if self._within(self.measured):
@@ -114,14 +109,11 @@ def number(
     subject: str, quantity: str, published: float, measured: float | None, unit: str = "%", *, effect: bool = False,
     why: str = "",
 ) -> Claim:  # fmt: skip
-    """A claim of a single number."""
     return Claim(subject, quantity, published, published, measured, unit, effect, why)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on an item and the counts behind it."""
-
     verdict: Agreement
     counts: dict[str, int]
     #: Pairs of claims whose published order holds, and pairs in all.
@@ -129,7 +121,6 @@ class Judgement:
 
 
 def judge(claims: Sequence[Claim]) -> Judgement:
-    """The verdict on an item from its claims."""
     verdicts = [claim.verdict for claim in claims]
     counts = {verdict.value: verdicts.count(verdict) for verdict in Agreement}
     held, pairs = orders(claims)

@@ -5,8 +5,6 @@ the few that matter are replayed in all combinations. The set-ups are ranked by 
 over all workloads together: nothing is chosen for one.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -95,12 +93,10 @@ class Headline:
     whole: bool = False
 
     def value(self, facts: ByWorkload) -> float | None:
-        """From the measurements of each workload under one set-up."""
         values = column(facts, (self.of,) if isinstance(self.of, str) else self.of, self.fact)
         return None if self.whole and None in values else mean(values)
 
     def claim(self, facts: ByWorkload, quantity: str) -> Claim:
-        """Published beside measured under one set-up."""
         return number(self.title, quantity, self.published, self.value(facts), effect=self.effect)
 
 
@@ -112,8 +108,6 @@ def measure_under(stand: Stand, sets: Mapping[str, Value], for_system: ForSystem
 
 @dataclass(frozen=True)
 class SetupTrial:
-    """A set-up with its numbers beside the published ones."""
-
     name: str
     row: Row
     claims: Sequence[Claim]
@@ -133,12 +127,10 @@ class SetupTrial:
 
     @property
     def off(self) -> str:
-        """Distance and agreement in words."""
         return f"off by {self.distance or 0.0:.2f}, {self.agree} agree"
 
     @property
     def cells(self) -> list[str]:
-        """Its headlines, distance and agreement in a table."""
         figures = [NOTHING if value is None else f"{round(value, 1) + 0.0:.1f}" for value in self.figures]
         return [*figures, f"{self.distance:.2f}" if self.distance is not None else NOTHING, self.agree]
 
@@ -181,7 +173,6 @@ class Experiment(Item):
 
     @cached_property
     def screen(self) -> list[Row]:
-        """The rows of the design."""
         return list(balanced(self.factors, self.rows))
 
     @cached_property
@@ -225,7 +216,6 @@ class Experiment(Item):
         return None
 
     def measure(self, stand: Stand) -> Facts:
-        """The figures of one workload under every set-up."""
         return {name: None if sets is None else self.figures(stand, sets) for name, sets in self.all_sets(stand)}
 
     def tried(self, facts: ByWorkload) -> dict[str, SetupTrial]:

@@ -34,7 +34,6 @@ class Run:
     setup: bool = True
 
     def on(self, stand: Stand) -> System:
-        """The system for one workload."""
         keys = {key: value for worked in self.worked for key, value in worked(stand).items()}
         make = stand.system if self.setup else stand.preset
         return make(self.system, **{**keys, **dict(self.sets)})
@@ -67,7 +66,6 @@ class Fact:
 
 
 def measured(facts: Iterable[Fact], stand: Stand) -> dict[Any, Any]:
-    """All facts of one workload."""
     facts = list(facts)
     runs = list(dict.fromkeys(run for fact in facts for run in fact.runs))
     done = stand.runs({f"{run.system}-{place}": run.on(stand) for place, run in enumerate(runs)})
@@ -103,7 +101,6 @@ def derived(compute: Callable[..., Any], *facts: Fact) -> Fact:
 
 
 def of_runs(compute: Callable[..., Any], *runs: Run) -> Fact:
-    """A fact computed from whole replays."""
     return Fact(runs, lambda _, done: compute(*done))
 
 
@@ -119,7 +116,6 @@ def of_trace(compute: Callable[[Stand], Any]) -> Fact:
 
 
 def trace_fact(key: str) -> Fact:
-    """A number of the workload's characterization."""
     return of_trace(lambda stand: stand.fact(key))
 
 
@@ -128,7 +124,6 @@ SCALE = of_trace(lambda stand: stand.source.scale)
 
 
 def all_keep_up(*runs: Run) -> Fact:
-    """Whether all of these drives are done soon after the last request has arrived."""
     return of_runs(lambda *done: all(run.keeps_up for run in done), *runs)
 
 
@@ -143,12 +138,10 @@ def saved(baseline: Run, other: Run, path: str) -> Fact:
 
 
 def smaller(before: float | None, after: float | None) -> float | None:
-    """By how many percent a figure is smaller than before; None where either is undefined."""
     return None if not before or after is None else (1.0 - after / before) * 100.0
 
 
 def share(part: float | None, whole: float | None) -> float | None:
-    """A part of a whole in percent; None where that is undefined."""
     return None if part is None or not whole else part / whole * 100.0
 
 

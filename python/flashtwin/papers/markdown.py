@@ -1,7 +1,5 @@
 """The results as Markdown: one table of verdicts a paper, then one table an item, published beside measured."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +14,6 @@ CHOICES = "Which conclusions depend on which choice"
 
 
 def page(papers: Sequence[Mapping[str, Any]], choices: Sequence[Mapping[str, Any]] = ()) -> str:
-    """All papers, after the effects of the engine's choices in all of them."""
     lines: list[str] = [f"## {CHOICES}"] if choices else []
     for table in choices:
         lines += ["", f"{table['title']}:", "", *_table(table["header"], table["rows"])]

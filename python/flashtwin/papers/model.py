@@ -44,14 +44,12 @@ class Quantity:
     why: str = ""
 
     def claim(self, subject: str, measured: float | None, why: str) -> Claim:
-        """Published beside measured, for one workload or for a statistic."""
         value = self.published[subject] if isinstance(self.published, Mapping) else self.published
         low, high = value if isinstance(value, tuple) else (value, value)
         return Claim(subject, self.title, low, high, measured, self.unit, self.effect, why)
 
 
 def gain(title: str, fact: Fact, published: Published | Mapping[str, Published], why: str = "") -> Quantity:
-    """A quantity in percent with a sign."""
     return Quantity(title, fact, published, effect=True, why=why)
 
 
@@ -89,13 +87,11 @@ Quantities = Sequence[Quantity | tuple[Quantity, ...] | Computed[Claim]]
 
 
 def all_quantities(quantities: Quantities) -> list[Quantity]:
-    """All quantities by themselves."""
     entries = [entry if isinstance(entry, tuple) else (entry,) for entry in quantities]
     return [one for entry in entries for one in entry if isinstance(one, Quantity)]
 
 
 def claims_of(quantities: Quantities, facts: ByWorkload, names: Sequence[str]) -> list[Claim]:
-    """Published beside measured, number by number."""
     claims: list[Claim] = []
     for entry in quantities:
         if isinstance(entry, Overall):
@@ -119,8 +115,6 @@ def _by_workload(together: Sequence[Quantity], facts: ByWorkload, names: Sequenc
 
 @dataclass
 class Outcome:
-    """The claims of an item, with its chart and notes."""
-
     claims: list[Claim]
     #: Panels of the chart, as `flashtwin.report` draws them; none where there is nothing to draw.
     chart: Display | None = None
@@ -130,8 +124,6 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper."""
-
     id: str
     title: str
     place: str
@@ -147,13 +139,11 @@ class Item:
     why: str = ""
 
     def measure(self, stand: Stand) -> Facts:
-        """Measures one workload."""
         shown = [fact for one in (*self.panels, *self.tables) if not callable(one) for fact in one.facts]
         wanted = (*(one.fact for one in all_quantities(self.claims)), *shown, *self.facts)
         return measured(dict.fromkeys(wanted), stand)
 
     def judge(self, facts: ByWorkload) -> Outcome:
-        """Puts published beside measured, from the facts by workload."""
         claims = claims_of(self.claims, facts, self.workloads)
         panels, tables = (self.displays(parts, facts) if facts else [] for parts in (self.panels, self.tables))
         return Outcome(claims, chart(*panels), self.notes(facts), tables)
@@ -161,7 +151,6 @@ class Item:
     def displays(
         self, parts: Sequence[BarPanel | Curves | WorkloadTable | Computed[Display]], facts: ByWorkload
     ) -> list[Display]:
-        """Panels or tables."""
         each = (one(facts) if callable(one) else one.show(facts, self.workloads) for one in parts)
         return [drawn for many in each for drawn in many]
 
@@ -184,12 +173,7 @@ class PaperWorkload:
 
 @dataclass(frozen=True)
 class Choice:
-    """A key that is set otherwise than in the presets, and why.
-
-    Example:
-        >>> Choice("engine.hash_lanes", 0, "Table II", "Hashing Latency = 12us").text
-        'engine.hash_lanes=0'
-    """
+    """A key that is set otherwise than in the presets, and why."""
 
     key: str
     value: Value
@@ -200,7 +184,7 @@ class Choice:
 
     @property
     def text(self) -> str:
-        """As `--set` takes it."""
+        """As `--set` takes it: `engine.hash_lanes=0`."""
         return f"{self.key}={literal(self.value)}"
 
 
@@ -212,7 +196,6 @@ class Setup:
 
     @property
     def sets(self) -> Mapping[str, Value]:
-        """Keys and values."""
         return {one.key: one.value for one in self.choices}
 
     @property
@@ -220,15 +203,9 @@ class Setup:
         """The options that turn a preset into the set-up: `--set engine.hash_lanes=0`."""
         return " ".join(f"--set {one.text}" for one in self.choices)
 
-    def without(self, key: str) -> Mapping[str, Value]:
-        """The set-up with one choice taken back."""
-        return {one.key: one.value for one in self.choices if one.key != key}
-
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper with its workloads and items."""
-
     id: str
     title: str
     citation: str
@@ -247,11 +224,9 @@ class Paper:
     setup: Setup | None = None
 
     def workload(self, name: str) -> PaperWorkload:
-        """The workload of that name."""
         return next(workload for workload in self.workloads if workload.name == name)
 
     def scale(self, asked: Scale) -> float:
-        """The size of recipes as a share of the published one."""
         if isinstance(asked, str):
             return self.quick_scale if asked == "quick" else self.default_scale
         return asked

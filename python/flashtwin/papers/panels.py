@@ -1,7 +1,5 @@
 """Charts and tables of an item: declared by their facts, and as `flashtwin.report` draws them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,11 +42,9 @@ class BarPanel:
 
     @property
     def facts(self) -> list[Fact]:
-        """The facts that it shows."""
         return [one[0] if isinstance(one, tuple) else one for one in self.series.values()]
 
     def show(self, facts: ByWorkload, names: Sequence[str]) -> list[Display]:
-        """The panel."""
         series: list[Series] = []
         for name, one in self.series.items():
             fact, published = one if isinstance(one, tuple) else (one, None)
@@ -76,7 +72,6 @@ class Curves:
 
     @property
     def facts(self) -> list[Fact]:
-        """The facts that it shows."""
         return [self.curves]
 
     def show(self, facts: ByWorkload, names: Sequence[str]) -> list[Display]:
@@ -106,18 +101,15 @@ class WorkloadTable:
     """A table with a row for each workload, or several with the same columns."""
 
     def __init__(self, title: str, *rows: Mapping[str, Any]) -> None:
-        """Columns by their names, row by row."""
         self.title = title
         self.rows: tuple[Mapping[str, Column], ...] = rows
 
     @property
     def facts(self) -> list[Fact]:
-        """The facts that it shows."""
         cells = [one[0] if isinstance(one, tuple) else one for row in self.rows for one in row.values()]
         return [one for one in cells if isinstance(one, Fact)]
 
     def show(self, facts: ByWorkload, names: Sequence[str]) -> list[Display]:
-        """The table."""
         rows = [
             [name, *(_cell(one, name, found) for one in row.values())] for name, found in facts.items()
             for row in self.rows
@@ -135,14 +127,12 @@ def _cell(one: Column, name: str, facts: Facts) -> str:
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Display:
-    """A table as pages show it."""
     return {"title": title, "header": list(header), "rows": [list(row) for row in rows]}
 
 
 def bars(
     groups: Sequence[str], series: Sequence[Series], label: str, *, title: str = "", stacked: bool = False
 ) -> Display:
-    """A panel of grouped bars: for each series its name, the measured and the published values by group."""
     drawn = [
         {"name": name, "measured": list(measured), "published": list(published)} for name, measured, published in series
     ]
@@ -166,5 +156,4 @@ def lines(
 
 
 def chart(*panels: Display) -> Display | None:
-    """A chart of panels side by side; None without any."""
     return {"panels": list(panels)} if panels else None

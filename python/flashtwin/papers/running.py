@@ -32,8 +32,6 @@ CACHE = "traces"
 
 @dataclass(frozen=True)
 class ReproductionOptions:
-    """The options of a reproduction."""
-
     traces: Path | None = None
     scale: Scale = "default"
     seed: int = 0
@@ -63,8 +61,6 @@ class PaperBench:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A finished reproduction: its folder, its results, its number of replays."""
-
     path: Path
     #: The page; None of one part of several, and if it was left out.
     report: Path | None
@@ -135,13 +131,7 @@ def run(
     chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: ReproductionOptions, *,
     progress: Progress | None = None, notify: Notify | None = None,
 ) -> Reproduction:  # fmt: skip
-    """Measures the items of the papers and writes the results: every claim as a row, a page and the report.
-
-    Every replay is kept as it finishes; done again with the same folder, none is made twice.
-
-    Raises:
-        FlashtwinError: the folder cannot be written, or no workload of a paper is to be had.
-    """
+    """Measures items and writes their results; done again with the same folder, no replay is made twice."""
     from flashtwin import report
 
     if how.shard is not None:
@@ -190,10 +180,7 @@ def _part(
 
 
 def _elsewhere(found: Sequence[PaperBench], path: Path, how: ReproductionOptions, progress: Progress | None) -> None:
-    """Measures workloads on a cluster; a failure there is raised here again, with its reason.
-
-    Their replays are kept in the folder; the caller, which puts the papers together, finds them there.
-    """
+    """Measures workloads on a cluster; the caller, which puts the papers together, finds the replays in the folder."""
     traces = None if how.traces is None else str(how.traces.resolve())
     shared = (str(path.resolve()), traces, how.scale, how.seed, how.period_s)
     tasks = [PaperTask(one.paper.id, one.workload.name, tuple(item.id for item in one.items), *shared) for one in found]
@@ -217,33 +204,27 @@ class PaperTask(crew.Task):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> PaperTask:
-        """From its parent."""
         return cls(**{**value, "items": tuple(value["items"])})
 
     @property
     def place(self) -> str:
-        """The workload."""
         return self.workload
 
     @property
     def too_large(self) -> str:
-        """The message when the workload does not fit into memory."""
         return f"{self.paper} {self.workload}: does not fit into memory; try a smaller --scale"
 
     def do(self) -> None:
-        """Measures the workload: its replays are in the folder then."""
         traces = Path(self.traces) if self.traces else None
         how = ReproductionOptions(traces, self.scale, self.seed, self.period_s, (self.workload,))
         for bench in benches(choose(self.paper, self.items), how):
             measure(bench, Path(self.out), how, 1, threading.Event(), lambda: None)
 
     def lost(self, why: str) -> str:
-        """The message when the process that measured it ended."""
         return f"{self.paper} {self.workload}: the process that measured it ended ({why}), out of memory perhaps"
 
 
 def benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: ReproductionOptions) -> Iterator[PaperBench]:
-    """The workloads that the items are measured on."""
     for paper, items in chosen:
         known = paper.population(how.traces) if paper.population else paper.workloads
         for workload in known:
@@ -378,7 +359,6 @@ def _claim(claim: Claim) -> dict[str, Any]:
 
 
 def claims_csv(papers: Sequence[Mapping[str, Any]]) -> str:
-    """Every claim of every item as one row."""
     rows = [
         {"paper": paper["id"], "item": item["id"], "place": item["place"], **claim}
         for paper in papers for item in paper["items"] for claim in item["claims"]

@@ -1,7 +1,5 @@
 """The one free parameter: the arrival rate at which Oracle's gain is the published one. Pure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,8 +20,6 @@ Measure = Callable[[float], float | None]
 
 @dataclass(frozen=True)
 class RateResult:
-    """A rate and its result."""
-
     rate: float
     value: float
     #: Whether the value is the target; otherwise the rate is that of the nearest value seen.

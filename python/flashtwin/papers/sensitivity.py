@@ -51,12 +51,10 @@ class Sensitivity(Item):
 
     @property
     def variants(self) -> list[str]:
-        """Labels of those that are measured."""
         apart = {*self.left_out, *self.decided}
         return [one for one in VARIANTS if one not in apart and one.partition(" = ")[0] not in apart]
 
     def measure(self, stand: Stand) -> Facts:
-        """The headlines' figures as decided and under each variant."""
         wanted = [*(headline.fact for headline in self.headlines), *self.facts]
         every = {AS_DECIDED: {}, **{one: VARIANTS[one] for one in self.variants}}
         return {name: measure_under(stand, sets, self.for_system, wanted) for name, sets in every.items()}
@@ -147,7 +145,6 @@ class _Line:
         self.cells = [headline.title, _plain(headline.published), _cell(self.decided), *choices, self._depends()]
 
     def _depends(self) -> str:
-        """Which choices the headline depends on."""
         by_move = {kind: [one for one, found in self.moves.items() if found is kind] for kind in Move}
         worst = ((Move.GONE, "no figure"), (Move.SIGN, "sign"), (Move.VERDICT, "verdict"))
         parts = [f"{word}: {_named(by_move[kind])}" for kind, word in worst if by_move[kind]]

@@ -39,11 +39,7 @@ class WorkloadSource:
 
 
 def find(one: PaperWorkload, folder: Path | None, scale: float, seed: int, cache: Path) -> WorkloadSource:
-    """The recorded trace in the folder, or the recipe.
-
-    Raises:
-        OutputError: the folder does not exist.
-    """
+    """The recorded trace in the folder, or the recipe."""
     files = [one.path] if one.path else recorded(one, folder) if folder is not None else []
     if files:
         return _from_files(one, files, cache)
@@ -51,11 +47,7 @@ def find(one: PaperWorkload, folder: Path | None, scale: float, seed: int, cache
 
 
 def recorded(one: PaperWorkload, folder: Path) -> list[Path]:
-    """The files of a workload: those that begin with its name or with the name its owners gave it, in order.
-
-    Raises:
-        FlashtwinError: the folder does not exist.
-    """
+    """The files of a workload: those that begin with its name or with the name its owners gave it, in order."""
     if not folder.is_dir():
         raise OutputError(f"{folder}: no such folder; give the folder of the recorded traces, or leave --traces out")
     found = sorted((path for path in folder.rglob("*") if _is_trace(path)), key=lambda path: _natural(path.name))

@@ -1,7 +1,5 @@
 """G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications" (SWC), TOS 2021."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +25,6 @@ class TraceStatistics:
     """The traces that were measured, and the statistics over them."""
 
     def __init__(self, facts: Mapping[str, Facts]) -> None:
-        """Sorts out which trace enters which statistic."""
         self.facts = facts
         traces = [across.CharacterizedTrace(name, "", found["row"], found["tables"]) for name, found in facts.items()]
         self.who = across.entrants(traces)
@@ -38,13 +35,11 @@ class TraceStatistics:
         return next((row[4] for row in self._rows if row[:4] == (figure, series, x, statistic)), None)
 
     def points(self, figure: str, series: str, statistic: str) -> tuple[list[float], list[float | None]]:
-        """A statistic along x."""
         kept = [row for row in self._rows if row[:2] == (figure, series) and row[3] == statistic]
         known = [(float(row[2]), row[4]) for row in kept if row[2] is not None]
         return [x for x, _ in known], [y for _, y in known]
 
     def series(self, figure: str) -> list[str]:
-        """Names of a figure's series."""
         return list(dict.fromkeys(row[1] for row in self._rows if row[0] == figure))
 
 
@@ -66,18 +61,15 @@ class Finding:
     why: str = "no trace enters this statistic"
 
     def claim(self, traces: TraceStatistics) -> Claim:
-        """Published beside measured."""
         low, high = self.published if isinstance(self.published, tuple) else (self.published, self.published)
         return Claim(self.subject, self.quantity, low, high, self.figure(traces), self.unit, self.effect, self.why)
 
 
 def at(figure: str, series: str, x: float | None, statistic: str) -> Figure:
-    """One of the statistics of `flashtwin.sweeps.across`."""
     return lambda traces: traces.get(figure, series, x, statistic)
 
 
 def share(holds: list[bool]) -> float | None:
-    """The share of traces of which something holds, in percent."""
     return 100.0 * sum(holds) / len(holds) if holds else None
 
 
@@ -95,8 +87,6 @@ def by_series(figure: str, statistic: str, *labels: str, only: str = "", **drawn
 
 
 def by_statistic(figure: str, series: str, *labels: str, y_log: bool = False) -> Panels:
-    """A panel with the spread of a series over the traces."""
-
     def panels(traces: TraceStatistics) -> list[Display]:
         names = ("minimum", "p25", "median", "p75", "maximum")
         drawn = [(name, *traces.points(figure, series, name)) for name in names]
@@ -121,7 +111,6 @@ class FindingItem(Item):
         return {**swc_causes.measured(stand.characterization), swc_causes.WITHOUT: swc_causes.measure(stand)}
 
     def judge(self, facts: ByWorkload) -> Outcome:
-        """Puts published beside measured, from the facts by workload."""
         return swc_causes.beside(facts, self._outcome, *self.causes)
 
     def _outcome(self, facts: ByWorkload) -> Outcome:

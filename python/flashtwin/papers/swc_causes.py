@@ -1,7 +1,5 @@
 """SWC: the findings judged again, each time without one thing that may make them disagree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,12 +38,10 @@ class CauseRemoval:
 
 
 def measured(found: Any) -> Facts:
-    """The row and the tables of a characterization."""
     return {"row": found.row, "tables": {name: table_of(found, name) for name in TABLES}}
 
 
 def measure(stand: Stand) -> dict[str, Facts]:
-    """The trace without each cause."""
     variants: dict[str, Facts] = {}
     for cause in CAUSES:
         if cause.variant not in variants:

@@ -1,7 +1,5 @@
 """What a reader must know of the results: keys, differences between runs, and faults of traces."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -12,8 +12,6 @@ design.
     equal(configs)           # the keys to set in each system so that all stand on the baseline's ground
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

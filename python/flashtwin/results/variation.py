@@ -4,8 +4,6 @@ A line holds the points that differ in one key alone; a cell of it the runs with
 where seeds were swept. Points whose runs have the same configuration are one run. Pure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A. Gupta et al., "Leveraging Value Locality in Optimizing NAND Flash-based SSDs" (CA-SSD), FAST 2011."""
 
-from __future__ import annotations
-
 from flashtwin.papers.ca_ssd import designs, results, workloads
 from flashtwin.papers.model import Paper
 

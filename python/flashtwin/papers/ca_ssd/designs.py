@@ -1,7 +1,5 @@
 """CA-SSD: Fig. 7 under each choice made otherwise, and every choice that the paper leaves open."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from flashtwin.experiments import Factor, levels

@@ -1,7 +1,5 @@
 """CA-SSD: the gain of deduplication. Fig. 6 to 8, the size of the store, and drives that begin full."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -64,7 +62,6 @@ def device(stand: Stand) -> dict[str, Value]:
 
 
 def on_device(system: str, *worked: Worked, **sets: Value) -> Run:
-    """A system on the paper's drive."""
     return Run(system, tuple(sets.items()), (device, *worked))
 
 
@@ -74,18 +71,15 @@ def entries(full: int) -> Worked:
 
 
 def cuts(before: Run, after: Run) -> dict[str, Fact]:
-    """By how many percent CA-SSD cuts each figure of Fig. 7."""
     return {key: saved(before, after, path) for key, (_, path, _) in CUTS.items()}
 
 
 def cut_claims(facts: Mapping[str, Fact], key: str, why: str = "") -> Quantity:
-    """A published cut."""
     title, _, values = CUTS[key]
     return gain(f"{title}, cut", facts[key], values, why)
 
 
 def cut_bars(facts: Mapping[str, Fact], *keys: str) -> list[BarPanel]:
-    """Cuts beside the published ones."""
     return [BarPanel("cut, %", {CUTS[key][0].removeprefix("pages "): (facts[key], CUTS[key][2]) for key in keys})]
 
 

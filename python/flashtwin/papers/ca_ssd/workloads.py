@@ -1,7 +1,5 @@
 """CA-SSD: its workloads and their value locality. Tables 2 and 3, Fig. 2 to 4, Sections 3 and 5.3."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 
@@ -125,8 +123,6 @@ MISSES_64K = {"mail": (None, 7.0), "web": (0.4, 0.4), "homes": (4.0, 4.0)}
 
 
 def hits(of: str) -> Fact:
-    """Hits of reads by value or by address, in caches of any size."""
-
     def measure(stand: Stand) -> Facts:
         rows = [row for row in stand.table("miss_ratio") if (row["kind"], row["of"]) == ("read", of)]
         return _curve(stand, rows, [100.0 * (1.0 - float(row["miss_fraction"])) for row in rows])

@@ -1,7 +1,5 @@
 """S. Nie et al., "Exploiting Data Similarity to Improve SSD Read Performance" (DS-FTL)."""
 
-from __future__ import annotations
-
 from flashtwin.papers.ds_ftl import designs, items
 from flashtwin.papers.model import Paper
 

@@ -1,7 +1,5 @@
 """DS-FTL: Fig. 10 and 13 under each choice made otherwise, and every choice that the paper leaves open."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """DS-FTL: its workloads, response times by load, where pages lie, redirections. Table 3, Fig. 2 to 4, 10 to 14."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -77,7 +75,6 @@ def device(stand: Stand) -> dict[str, Value]:
 
 
 def scheme(name: str, speed: float = 1.0, **sets: Value) -> Run:
-    """A scheme on the paper's device under its set-up."""
     below = BELOW if name == "ds-ftl" else {}
     return Run(name, tuple({**below, "replay.speed": speed, **sets}.items()), (device,))
 
@@ -86,7 +83,6 @@ STATIC = scheme("static")
 
 
 def redirected(kind: str, speed: float = 1.0) -> Fact:
-    """Shares of redirected pages."""
     return total(scheme("ds-ftl", speed), f"spread.redirected_{kind}_share") * 100.0
 
 
@@ -180,7 +176,6 @@ FIG_10 = {(kind, other, speed): cut(kind, other, speed) for kind, other, _ in CU
 
 
 def cuts(kind: str) -> list[Overall]:
-    """Published cuts of one kind of request, at the trace's clock."""
     claims = []
     for other, average in MEAN_CUT[kind].items():
         title, fact = f"{kind}s: DS-FTL below {other}", FIG_10[kind, other, 1.0]
@@ -192,7 +187,6 @@ def cuts(kind: str) -> list[Overall]:
 
 
 def fig_10(kind: str, place: str) -> Item:
-    """Response times as requests arrive, and when they come faster."""
     times = {name: total(scheme(name), f"response.{kind}.mean_ns") for name in SCHEMES}
     return Item(
         f"fig-{place}", f"{kind.capitalize()} latency", f"Fig. {place}", NAMES, cuts(kind),
@@ -233,7 +227,6 @@ MERGING = {speed: merging(speed) for speed in LOADS}
 
 
 def average(facts: ByWorkload, fact: Fact) -> float | None:
-    """The mean over the workloads of a run."""
     return mean(column(facts, list(facts), fact))
 
 

@@ -1,7 +1,5 @@
 """N. Elyasi et al., "Content Popularity-Based Selective Replication for Read Redirection in SSDs" (RR-SSD)."""
 
-from __future__ import annotations
-
 from flashtwin.papers.model import Paper
 from flashtwin.papers.rr_ssd import common, designs, placement, results, workloads
 

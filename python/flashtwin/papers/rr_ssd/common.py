@@ -1,7 +1,5 @@
 """What the items of the RR-SSD paper share: its set-up, Table IV, and runs at the recorded clock or a matched rate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -48,7 +46,6 @@ SETUP = Setup((
 
 
 def by_workload(*values: float) -> dict[str, float]:
-    """Published numbers in the order of the workloads."""
     return dict(zip(NAMES, values, strict=True))
 
 
@@ -104,7 +101,6 @@ def at_clock(system: str, **sets: Value) -> Run:
 
 
 def at_rate(system: str, **sets: Value) -> Run:
-    """A system at the matched speed."""
     return Run(system, tuple(sets.items()), (_at_matched,))
 
 
@@ -147,7 +143,6 @@ def share_of_oracle(gained: float | None, oracle: float | None) -> float | None:
 
 
 def oracles_share(of: Mapping[str, Fact]) -> Fact:
-    """The same of reads in Table IV."""
     return derived(share_of_oracle, of["RR-SSD read"], of["Oracle read"])
 
 

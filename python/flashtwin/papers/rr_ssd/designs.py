@@ -1,7 +1,5 @@
 """RR-SSD: Table IV under each choice made otherwise, and every choice that the paper leaves open."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 
@@ -29,7 +27,6 @@ SHARE = common.oracles_share(CLOCKED)
 
 
 def details(facts: ByWorkload) -> list[Display]:
-    """The totals of the shares, and the gain for all requests."""
     return [
         table(title, ["choice", *facts], [
             [label, *(", ".join(percent(found[label][fact]) for fact in of) for found in facts.values())]

@@ -1,13 +1,11 @@
 """RR-SSD: where copies are placed, how many are made and how often. Fig. 11, II.B to II.D."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
-from flashtwin.papers.bench import PaperRun, Stand, reduction
+from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim
-from flashtwin.papers.facts import Run, derived, mean, of_trace, share, total
+from flashtwin.papers.facts import Run, derived, mean, of_trace, share, smaller, total
 from flashtwin.papers.model import Item, Quantity, above, gain
 from flashtwin.papers.panels import BarPanel, ByWorkload, Display, Facts, percent, table
 from flashtwin.papers.rr_ssd.common import NAMES, READ, READS_SAVED, at_clock, at_rate, saves, sized
@@ -64,7 +62,7 @@ def measure_causes(stand: Stand) -> Facts:
             every |= {label: at_clock("rr-ssd", **{**keys, **sets}) for label, sets in CAUSES.items()}
             runs = stand.runs({label: run.on(stand) for label, run in every.items()})
             for label in CAUSES:
-                found[f"{drive}: {label}"] = reduction(runs["base"], runs[label], READ)
+                found[f"{drive}: {label}"] = smaller(runs["base"].get(READ), runs[label].get(READ))
                 found[f"{drive}: {label}: busiest"] = busiest_chip(runs[label])
     return found
 

@@ -1,7 +1,5 @@
 """RR-SSD: the gain of replication and redirection. Tables I, IV, V, Fig. 9, 10, 12 and 13."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -78,7 +76,6 @@ def _clock(value: float) -> str:
 
 
 def _notes_recorded(facts: ByWorkload) -> list[str]:
-    """Redirection shortens nothing but waiting: what reads do not wait, no system of this kind can save."""
     waits = {name: found[CLOCKED["queueing"]] for name, found in facts.items()}
     listed = [
         f"{name} ({percent(wait)} of {percent(common.ORACLE_READ[name])})"
@@ -93,15 +90,16 @@ def _notes_recorded(facts: ByWorkload) -> list[str]:
     ]
 
 
-def fair_variants() -> dict[str, Mapping[str, Value]]:
-    """Keys by the choice of the set-up that is taken back to the presets', and with all taken back."""
-    setup = common.SETUP
-    single = {f"without {one.text}": setup.without(one.key) for one in setup.choices}
-    return {"the set-up": setup.sets, **single, "the presets": {}}
+#: Keys by the choice of the set-up that is taken back to the presets', and with all taken back.
+FAIR_SETS: dict[str, Mapping[str, Value]] = {
+    "the set-up": common.SETUP.sets,
+    **{f"without {choice.text}": {key: value for key, value in common.SETUP.sets.items() if key != choice.key}
+       for choice in common.SETUP.choices},
+    "the presets": {},
+}  # fmt: skip
 
 
 def _fair(sets: Mapping[str, Value]) -> dict[str, Fact]:
-    """Table IV at the recorded clock under one of these set-ups."""
     facts = common.table_iv(lambda name: Run(name, tuple(sets.items()), setup=False))
     return {
         "Oracle, reads": facts["Oracle read"], "share of Oracle's": common.oracles_share(facts),
@@ -109,7 +107,7 @@ def _fair(sets: Mapping[str, Value]) -> dict[str, Fact]:
     }  # fmt: skip
 
 
-FAIR = {label: _fair(sets) for label, sets in fair_variants().items()}
+FAIR = {label: _fair(sets) for label, sets in FAIR_SETS.items()}
 FAIR_MEANS = {
     f"{who}, {word}": common.TABLE_IV_MEANS[f"{who} {kind}"]
     for who in ("Oracle", "RR-SSD")

@@ -1,7 +1,5 @@
 """RR-SSD: the workloads, and their waits on SSDs that do not replicate. Table III, Fig. 1 to 6."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -215,7 +213,6 @@ def _panels_fig_3(facts: ByWorkload) -> list[Display]:
 
 
 def popularity(stand: Stand) -> Facts:
-    """How reads fall on values, and how the same values' writes do."""
     rows = stand.table("popularity")
     curves: dict[str, tuple[list[float], list[float]]] = {}
     for kind in ("reads", "writes"):
