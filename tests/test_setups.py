@@ -14,7 +14,7 @@ from flashtwin.papers.claims import Agreement, Claim, number
 from flashtwin.papers.designs import PRESETS, SETUP, Experiment, Headline
 from flashtwin.papers.facts import Fact
 from flashtwin.papers.model import Overall
-from flashtwin.papers.rr_ssd import common
+from flashtwin.papers.rr_ssd import common, results
 from flashtwin.settings import Value
 
 
@@ -27,7 +27,13 @@ def test_set_up_lists_its_changes_against_the_presets() -> None:
             assert one.words
             changed = ft.system("ca-ssd", settings={one.key: one.value})
             assert changed.config != ft.system("ca-ssd").config, one.key
-            assert one.key not in paper.setup.without(one.key)
+
+
+def test_each_choice_is_taken_back_alone() -> None:
+    every = common.SETUP.sets
+    for one in common.SETUP.choices:
+        without = results.FAIR_SETS[f"without {one.text}"]
+        assert {one.key: one.value, **without} == every != without
 
 
 @pytest.mark.parametrize(
