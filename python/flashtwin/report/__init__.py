@@ -33,9 +33,8 @@ __all__ = ["ReportError", "Verdict", "build", "chart", "chart_names", "choice", 
 def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
     """Writes the page, and beside it each chart as PDF, SVG, PNG and CSV; returns the page's path.
 
-    `out` is the folder to write to, the result folder itself when not given.
-    Each file appears complete or not at all. Raises `ReportError` when the
-    results cannot be read or the folder cannot be written.
+    `out` is the folder to write to, the result folder itself when not given. Each file appears complete or not at all.
+    Raises `ReportError` when the results cannot be read or the folder cannot be written.
     """
     target = Path(folder if out is None else out)
     kind: Any = page
@@ -64,11 +63,8 @@ def chart(name: str, folder: Path | str) -> Figure:
     if name not in chart_names():
         raise ReportError(f"no chart is named {name!r}; there are: {', '.join(chart_names())}")
     results = page.load(folder)
-    known: dict[str, Chart[Any]] = {}
-    if isinstance(results, Collection):
-        known = {**ACROSS_CHARTS}
-    else:
-        known = {**WORKLOAD_CHARTS, **(CHARTS if isinstance(results, StudyFolder) else {})}
+    of_trace: dict[str, Chart[Any]] = {**WORKLOAD_CHARTS, **(CHARTS if isinstance(results, StudyFolder) else {})}
+    known: dict[str, Chart[Any]] = {**ACROSS_CHARTS} if isinstance(results, Collection) else of_trace
     if name not in known:
         kind = "many traces" if name in ACROSS_CHARTS else "one trace" if name in WORKLOAD_CHARTS else "a study"
         raise ReportError(f"{folder}: the chart '{name}' is drawn from the results of {kind}, which these are not")

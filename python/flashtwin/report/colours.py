@@ -158,19 +158,15 @@ def widths(number: int) -> list[float]:
 
 def series_colours(names: Sequence[str]) -> dict[str, str]:
     """A colour a series, for series that need not be systems: those that are have theirs, the others the free ones."""
-    systems = {name: system for name in names if (system := _system_named(name)) is not None}
+    # `RR-SSD` of a paper's figure is `rr-ssd`.
+    called = {name: name.strip().lower().replace(" ", "-") for name in names}
+    systems = {name: system for name, system in called.items() if system in KNOWN or system == CONVENTIONAL}
     chosen = of_systems((name, system) for name, system in systems.items())
     free = [pair for pair in HUES if pair not in chosen.values()] or list(HUES)
     chosen |= {name: pair for name, pair in (("reads", READ), ("writes", WRITE)) if name in names}
     others = [name for name in names if name not in chosen]
     chosen |= {name: free[place % len(free)] for place, name in enumerate(others)}
     return {name: chosen[name][0] for name in names}
-
-
-def _system_named(name: str) -> str | None:
-    """The system that a series of a paper's figure is of: `RR-SSD` is `rr-ssd`."""
-    plain = name.strip().lower().replace(" ", "-")
-    return plain if plain in KNOWN or plain == CONVENTIONAL else None
 
 
 def ordered(number: int) -> list[str]:

@@ -30,7 +30,8 @@ def write(path: Path, content: str | bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         # mkstemp makes files private; a report is as readable as any other file.
-        Path(temporary).chmod(0o666 & ~_umask())
+        os.umask(umask := os.umask(0))
+        Path(temporary).chmod(0o666 & ~umask)
         Path(temporary).replace(path)
     except OSError as error:
         raise ReportError(cannot_be_written(path, (error.strerror or str(error)).lower())) from None
@@ -39,9 +40,3 @@ def write(path: Path, content: str | bytes) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -96,7 +96,7 @@ def _outline_small_bars(axes: Axes) -> None:
 
 def _part_curves(axes: Axes) -> None:
     """Coinciding curves share their way dash by dash: each of n leaves n - 1 dashes to the others."""
-    curves = [line for line in axes.lines if _is_curve(line)]
+    curves = [line for line in axes.lines if line.get_linestyle() == "-" and np.size(line.get_xdata()) > 2]
     shapes = {line: _sampled(line, axes) for line in curves}
     left = list(curves)
     while left:
@@ -108,10 +108,6 @@ def _part_curves(axes: Axes) -> None:
             unit = _DASH_PT / line.get_linewidth()
             line.set_linestyle((place * unit, (unit, unit * (len(group) - 1))))
             line.set_dash_capstyle("butt")
-
-
-def _is_curve(line: Line2D) -> bool:
-    return line.get_linestyle() == "-" and np.size(line.get_xdata()) > 2
 
 
 def _sampled(line: Line2D, axes: Axes) -> tuple[float, float, Any, Any] | None:
@@ -142,7 +138,8 @@ def _thin_ticks(fig: Figure) -> bool:
         axis = axes.xaxis
         while (boxes := _label_boxes(axis)) and any(b.x0 < a.x1 + 2 for a, b in pairwise(boxes)):
             changed = True
-            if _has_names(axis):
+            # Labels that were given one by one: none of them may be left out.
+            if isinstance(getattr(axis.get_major_formatter(), "func", None), partial):
                 axes.tick_params(axis="x", rotation=55)
                 for label in axis.get_ticklabels():
                     label.set_horizontalalignment("right")
@@ -161,12 +158,6 @@ def _label_boxes(axis: Axis) -> list[Bbox]:
         if label.get_visible() and label.get_text() and low <= at <= high and not label.get_rotation()
     ]  # fmt: skip
     return sorted((label.get_window_extent() for label in labels), key=lambda box: box.x0)
-
-
-def _has_names(axis: Axis) -> bool:
-    """Whether labels were given one by one: then none may be left out."""
-    function = getattr(axis.get_major_formatter(), "func", None)
-    return isinstance(function, partial)
 
 
 def _wrap_titles(fig: Figure) -> bool:

@@ -17,7 +17,10 @@ from .timelines import columns
 @chart("Pages programmed, by cause", "What was written to flash, why, and what does it cost in life?", "flash")
 def writes(study: StudyFolder) -> Drawing:
     """One stacked bar a system; write amplification, erases and life used beside it (CA-SSD paper: W_total)."""
-    causes = {run: _causes(run) for run in study.runs}
+    causes = {
+        run: {key: pages for key, _ in facts.CAUSES if (pages := run.count(f"flash_writes.{key}")) > 0}
+        for run in study.runs
+    }
     if not any(causes.values()):
         return nothing("No run recorded a flash write: the trace has no writes, or `flash_writes` is missing.")
     totals = {run: sum(of.values()) for run, of in causes.items()}
@@ -47,11 +50,6 @@ def writes(study: StudyFolder) -> Drawing:
         data.rows.append((run.name, *(run.number(path) for path in paths)))
     notes = note("No flash write was recorded for {}.", [run.label for run in study.runs if not causes[run]])
     return Drawing(frame, _sees_writes(study), notes, data)
-
-
-def _causes(run: SavedRun) -> dict[str, float]:
-    counts = {key: run.count(f"flash_writes.{key}") for key, _ in facts.CAUSES}
-    return {key: value for key, value in counts.items() if value > 0}
 
 
 def _figures(study: StudyFolder) -> Panel:

@@ -1,7 +1,7 @@
 """Charts over time: response times, improvement period by period, queues at the chips and the hash unit."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,11 +114,7 @@ def _slowest(courses: Mapping[SavedRun, Course], lines: Mapping[SavedRun, dict[s
     first = next(iter(courses.values()))
     marks += _add_up(first, first.count, _EVERY)
     look = {"size": 9, "weight": "normal", "color": colours.MUTED}
-    marks.append(
-        mark.of("set_yticks")(
-            [0, 50, 100],
-        )
-    )
+    marks.append(mark.of("set_yticks")([0, 50, 100]))
     y_axis = Axis(ticks="percents", low=0, high=103)
     return Panel(marks, "of the slowest 1 %, arrived so far", arrival, y_axis, "both", title_look=look)
 
@@ -174,7 +170,7 @@ def _waited_for(run: SavedRun, kind: str, name: str, start_ns: float) -> str:
     return f"; these waited longest for {ledger.words(charge)} ({share} of their time)" if most > 0 else ""
 
 
-Compared = list[tuple[SavedRun, timelines.Periods]]
+Compared = list[tuple[SavedRun, timelines.Curve]]
 
 
 @chart("Improvement period by period", "Does what was learned in one period help in the next?", "time")
@@ -200,12 +196,11 @@ def periods(study: StudyFolder) -> Drawing:
     if shares:
         panels.append(_new_and_rep(study, shares, data))
         heights.append(1.5)
-    known = [compared.period + 1 for _, compared in (*reads, *every)]
+    known = [period + 1 for _, (period, _) in (*reads, *every)]
     x_axis = Axis(
         "period", "whole", 14, low=min(at.min() for at in known) - 0.7, high=max(at.max() for at in known) + 0.7
     )
-    last = panels[-1]
-    panels[-1] = Panel(last.marks, last.title, x_axis, last.y)
+    panels[-1] = replace(panels[-1], x=x_axis)
     keys = [*_improvement_keys(study, [run for run, _ in (*reads, *every)]), *_share_keys(shares)]
     frame = Frame(
         sum(heights) + 0.7, [[panel] for panel in panels], keys, grid={"sharex": True, "height_ratios": heights}
@@ -216,18 +211,18 @@ def periods(study: StudyFolder) -> Drawing:
 
 def _improvements(runs: Sequence[SavedRun], base: SavedRun, column: str) -> Compared:
     known = [(run, timelines.by_period(run, base, column)) for run in runs]
-    return [(run, one) for run, one in known if one is not None and np.isfinite(one.improvement).any()]
+    return [(run, one) for run, one in known if one is not None and np.isfinite(one[1]).any()]
 
 
 def _improvement(study: StudyFolder, compared: Compared, data: Data, words: str, base: SavedRun) -> Panel:
     """Designs as bars side by side, bounds (oracle) as a line across them: the paper's form."""
     hues = colours.of_runs(study)
     designs = [run for run, _ in compared if not run.is_ideal]
-    many = max(one.period.size for _, one in compared) > 40
+    many = max(period.size for _, (period, _) in compared) > 40
     width = 0.8 / max(len(designs), 1)
     marks = []
-    for run, one in compared:
-        colour, values, at = hues[run.name], one.improvement, one.period + 1
+    for run, (period, values) in compared:
+        colour, at = hues[run.name], period + 1
         data.add((f"{words}, shorter by", run.name), at, values)
         if run.is_ideal:
             x, y = np.append(at - 0.5, at[-1] + 0.5), np.append(values, values[-1])
@@ -295,8 +290,8 @@ def _share_keys(shares: list[Share]) -> list[LegendEntry]:
 
 def _sees_periods(reads: Compared, base: SavedRun, shares: list[Share]) -> list[str]:
     sentences = []
-    for run, one in reads:
-        values = one.improvement[np.isfinite(one.improvement)]
+    for run, (_, improvement) in reads:
+        values = improvement[np.isfinite(improvement)]
         ends = dict.fromkeys(units.change(-float(value)) for value in (values.max(), values.min()))
         by = f"{' to '.join(ends)} against `{base.label}` in {units.plural(values.size, 'period')}"
         sentences.append(f"Reads under `{run.label}` change by {by}.")
@@ -344,8 +339,7 @@ def queues(study: StudyFolder) -> Drawing:
         for start, *spread in zip(queue.start_ns, *queue.spread, strict=True):
             data.rows.append((run.name, *map(float, (start, *spread)), means.get(float(start))))
     x_axis = Axis("time on the device since the first request", "time", (None, 8))
-    last = panels[-1]
-    panels[-1] = Panel(last.marks, last.title, x_axis, last.y)
+    panels[-1] = replace(panels[-1], x=x_axis)
     ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000) if tick <= top]
     beside = {"pad": 0.01, "aspect": 12 * len(shown), "fraction": 0.03}
     scale = ColourBar(maps, beside, "", "mean queue length of a chip", ticks)

@@ -9,12 +9,10 @@ from typing import Any
 from flashtwin import units
 from flashtwin.results import figures
 from flashtwin.results.figures import Figure
-from flashtwin.results.over import Trial
 from flashtwin.results.sweeps import DEPTH, SavedSweep, number
 from flashtwin.results.variation import (
     BARELY,
     Line,
-    RunGroup,
     Variation,
     candidates,
     distinct,
@@ -213,17 +211,15 @@ def over_traces(found: SavedSweep) -> Drawing:
     keys = [line_key(shorten(trace, 24), **look) for trace, look in looks.items()]
     data = Data(("trial", "system", "kept", f"over.{one.path}", *(f"ratio on {trace}" for trace in found.traces)))
     for trial in tried:
-        each = (row[ratio] for row in trial.rows)
-        data.rows.append((trial.number, trial.rows[0]["system"], trial.kept, trial.ratios[0], *each))
-    sees = [_sees_best(found.best_trial, ratio)] if found.best_trial is not None else []
+        ratios = (row[ratio] for row in trial.rows)
+        data.rows.append((trial.number, trial.rows[0]["system"], trial.kept, trial.ratios[0], *ratios))
+    sees, best = [], found.best_trial
+    if best is not None:
+        each = ", ".join(f"{units.ratio(row[ratio])} on {row['trace']}" for row in best.rows)
+        sees.append(f"The best over the traces is trial {best.number}: {units.ratio(best.ratios[0])} ({each}).")
     if any(not trial.kept for trial in tried):
         sees.append("A trial with a star breaks a bound on some trace.")
     return Drawing(Frame(3.2, [[panel]], [*keys, line_key(together, **bar)]), sees, data=data)
-
-
-def _sees_best(best: Trial, ratio: str) -> str:
-    each = ", ".join(f"{units.ratio(row[ratio])} on {row['trace']}" for row in best.rows)
-    return f"The best over the traces is trial {best.number}: {units.ratio(best.ratios[0])} ({each})."
 
 
 def throughput(found: SavedSweep) -> Drawing:
@@ -317,7 +313,8 @@ def panels_of(found: SavedSweep, key: str) -> list[KeyPanel]:
         # Drawn from ranges, or side by side, no two points agree in the other keys.
         others = []
     if key == SETTING:
-        rows = [{**row, f"config.{SETTING}": _setting(found, row)} for row in rows]
+        swept = [f"config.{one}" for one in found.axes if one not in found.seeds]
+        rows = [{**row, f"config.{SETTING}": ", ".join(plain(row.get(one)) for one in swept)} for row in rows]
     by_setting: dict[tuple[Any, ...], list[Line]] = {}
     for line in lines(rows, key, others):
         if any(cell.rows for cell in line.cells):
@@ -326,10 +323,6 @@ def panels_of(found: SavedSweep, key: str) -> list[KeyPanel]:
     for setting, its in by_setting.items():
         same.setdefault(frozenset((line.system, line.runs) for line in its), []).append(setting)
     return [KeyPanel(_title(found, settings), tuple(by_setting[settings[0]])) for settings in same.values()]
-
-
-def _setting(found: SavedSweep, row: Row) -> str:
-    return ", ".join(plain(row.get(f"config.{key}")) for key in found.axes if key not in found.seeds)
 
 
 def _title(found: SavedSweep, settings: Sequence[tuple[Any, ...]]) -> str:
@@ -395,7 +388,7 @@ def _line(found: SavedSweep, line: Line, one: Figure, words: list[str] | None, *
     if line.is_one_run:
         value = next(cell.mean(one) for cell in line.cells)
         return [] if value is None else [mark.axhline(value, linewidth=width, linestyle=(0, (4, 2)), **look)]
-    at = [_place(cell, words) for cell in line.cells]
+    at = [float(cell.value if words is None else words.index(str(cell.value))) for cell in line.cells]
     means = [cell.mean(one) for cell in line.cells]
     spread = [cell.numbers(one) for cell in line.cells]
     dots = {"marker": "o", "markersize": 2 + 1.2 * width, "markeredgewidth": 0, **look}
@@ -408,10 +401,6 @@ def _line(found: SavedSweep, line: Line, one: Figure, words: list[str] | None, *
         return [curve]
     low, high = ([end(numbers, default=math.nan) for numbers in spread] for end in (min, max))
     return [mark.fill_between(at, low, high, alpha=0.2, linewidth=0, **look), curve]
-
-
-def _place(cell: RunGroup, words: list[str] | None) -> float:
-    return float(cell.value) if words is None else float(words.index(str(cell.value)))
 
 
 def _sees_varied(key: str, varied: Sequence[Variation], drawn: Sequence[Variation]) -> list[str]:

@@ -100,16 +100,8 @@ def queues(run: SavedRun) -> Queues | None:
     return Queues(bins, step, chips, matrix)
 
 
-@dataclass(frozen=True)
-class Periods:
-    """Periods that two runs share, and how much shorter one's figure is than the other's in percent (or NaN)."""
-
-    period: Floats
-    improvement: Floats
-
-
-def by_period(run: SavedRun, other: SavedRun, column: str) -> Periods | None:
-    """One column of both runs' periods, for the periods that both have."""
+def by_period(run: SavedRun, other: SavedRun, column: str) -> Curve | None:
+    """Periods that both runs have, and how much shorter the first one's figure is than the other's (percent or NaN)."""
     mine, theirs = run.table("periods"), other.table("periods")
     if mine is None or theirs is None:
         return None
@@ -124,4 +116,4 @@ def by_period(run: SavedRun, other: SavedRun, column: str) -> Periods | None:
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
         shorter = (1.0 - new[left] / old[right]) * 100.0
-    return Periods(shared, np.where(np.isfinite(shorter), shorter, np.nan)) if shared.size else None
+    return (shared, np.where(np.isfinite(shorter), shorter, np.nan)) if shared.size else None
