@@ -29,11 +29,7 @@ def digest(paths: tuple[str, ...], root: Path = ROOT) -> str:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The code of a folder without its tests, or the file itself.
-
-    Raises:
-        FileNotFoundError: there is no such file or folder. If it was renamed, rename it here as well.
-    """
+    """The code of a folder without its tests, or the file itself. If it was renamed, rename it above as well."""
     if path.is_file():
         yield path
         return

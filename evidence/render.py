@@ -31,11 +31,7 @@ class ClaimError(Exception):
 
 
 def pages() -> dict[Path, str]:
-    """Every page with its text.
-
-    Raises:
-        ClaimError: a sentence does not hold any more.
-    """
+    """Every page with its text; a `ClaimError` where a sentence does not hold any more."""
     records = {study.name: record for study in studies.STUDIES if (record := study.record())}
     found = {}
     for template in sorted(PAGES.glob("*.j2")):

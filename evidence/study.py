@@ -65,22 +65,13 @@ class Lab:
         self._store = Store(SCRATCH / "replays")
 
     def folder(self, kind: str) -> Path:
-        """An input folder.
-
-        Raises:
-            MissingInputError: you did not name it.
-        """
         found = self._folders.get(kind)
         if found is None:
             raise MissingInputError(f"name the folder of {INPUTS[kind]}: --{kind} DIR, or FLASHTWIN_{kind.upper()}=DIR")
         return found
 
     def trace(self, name: str, to_s: float | None = None) -> ft.Trace:
-        """A recorded trace, or its first seconds.
-
-        Raises:
-            MissingInputError: it is not there.
-        """
+        """A recorded trace, or its first seconds."""
         path = self.folder("captured") / f"{name}.fiu.zst"
         if not path.is_file():
             raise MissingInputError(f"{path.parent} has no {path.name}")
@@ -149,12 +140,10 @@ class Study:
 
     @property
     def command(self) -> str:
-        """The command that makes it."""
         return f"python -m evidence {self.name}"
 
     @property
     def path(self) -> Path:
-        """The place of its record."""
         return RECORDS / f"{self.name}.json"
 
     @property

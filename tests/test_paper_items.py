@@ -14,7 +14,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.experiments import sets_of
-from flashtwin.papers import bench, choose, papers, running, sources, swc_causes
+from flashtwin.papers import bench, choose, origins, papers, running, swc_causes
 from flashtwin.papers.ca_ssd import designs as ca_ssd
 from flashtwin.papers.ca_ssd import workloads as ca_ssd_workloads
 from flashtwin.papers.designs import Experiment
@@ -75,8 +75,8 @@ def fake_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     monkeypatch.setattr(bench.Stand, "runs", runs)
     trace = busy_trace(tmp_path / "busy.fiu", 600)
 
-    def source(days: int) -> sources.WorkloadSource:
-        return sources.WorkloadSource("synthetic", "made up", f"{days}", 0.5, lambda _: trace, source)
+    def source(days: int) -> origins.WorkloadSource:
+        return origins.WorkloadSource("synthetic", "made up", f"{days}", 0.5, lambda _: trace, source)
 
     def stand(paper: str, workload: str) -> bench.Stand:
         one = papers()[paper]

@@ -9,7 +9,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.cli import run as cli_run
-from flashtwin.papers import bench, choose, papers, running, sources
+from flashtwin.papers import bench, choose, origins, papers, running
 from flashtwin.papers.ca_ssd import results as ca_ssd
 from flashtwin.papers.claims import Agreement, Claim, judge, number, orders
 from flashtwin.papers.ds_ftl import items as ds_ftl
@@ -100,7 +100,7 @@ def test_recorded_traces_are_found_under_their_publishers_names(tmp_path: Path) 
     for name in names:
         (tmp_path / ("mail" if "cheetah" in name else ".") / name).touch()
     paper = papers()["rr-ssd"]
-    found = {one.name: [path.name for path in sources.recorded(one, tmp_path)] for one in paper.workloads}
+    found = {one.name: [path.name for path in origins.recorded(one, tmp_path)] for one in paper.workloads}
     assert found == {
         "webvm": [names[2]],
         "homes": [names[3]],
@@ -115,7 +115,7 @@ def test_days_in_files_of_their_own_are_one_trace(tmp_path: Path) -> None:
     for day in (1, 2):
         text = fiu(((day * 100 + i) * 1000, i, "W", i) for i in range(20))
         (tmp_path / f"homes-110108-112108.{day}.blkparse").write_text(text)
-    source = sources.find(papers()["rr-ssd"].workload("homes"), tmp_path, 1.0, 0, tmp_path)
+    source = origins.find(papers()["rr-ssd"].workload("homes"), tmp_path, 1.0, 0, tmp_path)
     assert source.kind == "recorded"
     assert len(source.open(None)) == 40
 
@@ -157,7 +157,7 @@ def stand(tmp_path_factory: pytest.TempPathFactory) -> bench.Stand:
     """The workload webvm of the RR-SSD paper, on a made-up trace."""
     scratch = tmp_path_factory.mktemp("stand")
     paper = papers()["rr-ssd"]
-    source = sources.WorkloadSource("synthetic", "made up", "key", 1.0, lambda _: busy_trace(scratch / "webvm.fiu"))
+    source = origins.WorkloadSource("synthetic", "made up", "key", 1.0, lambda _: busy_trace(scratch / "webvm.fiu"))
     sets = common.SETUP.sets
     return bench.Stand(paper.workload("webvm"), source, scratch / "kept", period_s=0.02, setup=sets)
 
@@ -226,7 +226,7 @@ def test_a_share_of_next_to_nothing_is_none() -> None:
 
 def test_done_again_nothing_is_replayed(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_recipes(monkeypatch, tmp_path)
-    monkeypatch.setattr(sources, "open_trace", refused)
+    monkeypatch.setattr(origins, "open_trace", refused)
     monkeypatch.setattr(bench, "compare", refused)
     monkeypatch.setattr(bench, "measure", refused)
     before = {name: (made / name).read_bytes() for name in ("reproduction.json", "claims.csv", "report.html")}
@@ -353,12 +353,12 @@ def test_a_folder_of_traces_that_is_not_there(tmp_path: Path) -> None:
 def test_another_text_of_a_recipe_is_another_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Results of a workload are found again by their whole input, so that a changed recipe is replayed anew."""
     one = papers()["rr-ssd"].workloads[0]
-    before = sources.find(one, None, 1.0, 0, tmp_path)
-    assert sources.find(one, None, 1.0, 0, tmp_path).key == before.key
-    others = [sources.find(one, None, 1.0, 1, tmp_path), sources.find(one, None, 0.5, 0, tmp_path), before.lasting(21)]
+    before = origins.find(one, None, 1.0, 0, tmp_path)
+    assert origins.find(one, None, 1.0, 0, tmp_path).key == before.key
+    others = [origins.find(one, None, 1.0, 1, tmp_path), origins.find(one, None, 0.5, 0, tmp_path), before.lasting(21)]
     text = ft.workload(one.recipe).toml
-    monkeypatch.setattr(sources, "workload", lambda name: Workload(name, text + "# changed"))
-    others.append(sources.find(one, None, 1.0, 0, tmp_path))
+    monkeypatch.setattr(origins, "workload", lambda name: Workload(name, text + "# changed"))
+    others.append(origins.find(one, None, 1.0, 0, tmp_path))
     assert len({source.key for source in (before, *others)}) == 5
 
 

@@ -22,12 +22,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Factor:
-    """A choice, and what may be chosen.
-
-    Example:
-        >>> Factor("placement", {"static": {"ftl.allocation.policy": "static"}, "by load": {}}).default
-        'static'
-    """
+    """A choice, and what may be chosen."""
 
     name: str
     #: Keys to set by level; the first level is the default.
@@ -35,12 +30,10 @@ class Factor:
 
     @property
     def default(self) -> str:
-        """The first level."""
         return next(iter(self.levels))
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys that it sets."""
         return frozenset(key for sets in self.levels.values() for key in sets)
 
 

@@ -178,12 +178,7 @@ class WantedChoice:
 
 
 def asked_for(goal: str | None, worth: float, prices: str | Path | None) -> WantedChoice:
-    """The options of a choice, checked before anything is read.
-
-    Raises:
-        ConfigError: there is no such figure, or the prices cannot be read.
-        ArgumentError: a share below 0 is given up, or there are more than two goals.
-    """
+    """The options of a choice, checked before anything is read."""
     goals = tuple(goal_of(name.strip()) for name in goal.split(",")) if goal is not None else ()
     if len(goals) > 2:
         raise ArgumentError(f"'{goal}' names {len(goals)} goals; a second one stands beside the first, no third")

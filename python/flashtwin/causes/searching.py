@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from flashtwin.causes.case import Search
+from flashtwin.causes.case import Search, key_of
 from flashtwin.judgement import facts
 from flashtwin.judgement.catalogue import BEGINS, BESIDE, CHANGES, CONTROLLER, LAST, Change, Level, Sets
 from flashtwin.judgement.costs import rounded
@@ -85,7 +85,7 @@ class SettingsSearch(Search):
         return math.inf if self.base is None else self.price(self.system, self.base)
 
     def figures(self, point: Point) -> Figures | None:
-        return self.known.get(tuple(sorted(self.sets(point).items())))
+        return self.known.get(key_of(self.sets(point)))
 
     def levels(self, point: Point) -> list[Level]:
         return [levels[level - 1] for (_, levels), level in zip(self.axes, point, strict=True) if level]

@@ -13,8 +13,8 @@ from typing import Any
 from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.papers.facts import smaller
 from flashtwin.papers.model import PaperWorkload
+from flashtwin.papers.origins import WorkloadSource
 from flashtwin.papers.search import RateResult, rate_for
-from flashtwin.papers.sources import WorkloadSource
 from flashtwin.replays.presets import System, as_system
 from flashtwin.replays.running import compare
 from flashtwin.results import folder, names, schema

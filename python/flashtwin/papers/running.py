@@ -20,8 +20,8 @@ from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Agreement, Claim, judge
 from flashtwin.papers.facts import measured
 from flashtwin.papers.model import Item, Paper, PaperWorkload, Scale
+from flashtwin.papers.origins import WorkloadSource, find
 from flashtwin.papers.panels import Facts
-from flashtwin.papers.sources import WorkloadSource, find
 from flashtwin.progress import Notify, Progress
 from flashtwin.results import folder, names
 from flashtwin.sweeps import crew, plan, store

@@ -39,11 +39,7 @@ def on_ground_of(first: Mapping[str, System], other: System) -> System:
 
 
 def on_one_ground(systems: Mapping[str, System]) -> dict[str, System]:
-    """All systems on the ground of the first.
-
-    Raises:
-        ConfigError: one of them cannot stand there.
-    """
+    """All systems on the ground of the first; a `ConfigError` if one of them cannot stand there."""
     found: dict[str, System] = {}
     for name, one in systems.items():
         found[name] = on_ground_of(found, one) if found else one

@@ -37,12 +37,7 @@ _held: dict[Path, _HeldLock] = {}
 
 @contextmanager
 def lock(path: Path) -> Iterator[bool]:
-    """Holds the lock of a folder; yields whether it is new, for the thread that has it may have it again.
-
-    Raises:
-        BusyError: another process, or another thread of this one, has it.
-        OSError: the folder cannot be written to.
-    """
+    """Holds the lock of a folder, or raises `BusyError`; yields whether it is new: its thread may have it again."""
     key, fresh = path.resolve(), None
     try:
         with _undisturbed():
@@ -120,7 +115,6 @@ def _lock(file: Path) -> int | None:
 
 
 def _write(handle: int) -> None:
-    """Says who has the lock."""
     me = {
         "process": os.getpid(),
         "host": socket.gethostname(),
@@ -132,7 +126,6 @@ def _write(handle: int) -> None:
 
 
 def _who(file: Path) -> str:
-    """Who has the lock, as the file says."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         where = "" if found["host"] == socket.gethostname() else f" on {found['host']}"

@@ -121,7 +121,6 @@ class SavedRun:
 
     @property
     def raw_bytes(self) -> int:
-        """The same in bytes."""
         return self.raw_pages * int(self.setting("nand.page_bytes") or 0)
 
     def number(self, path: str) -> float | None:

@@ -30,9 +30,9 @@ from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
 from flashtwin.sweeps.runs import RunTask
 from flashtwin.sweeps.searching import search
-from flashtwin.sweeps.sources import SweepTrace, known
 from flashtwin.sweeps.store import Store, clear_left_over
 from flashtwin.sweeps.swept import Plan, Planned, Sweep, finish
+from flashtwin.sweeps.swept_traces import SweepTrace, known
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
 from flashtwin.traces.trace import OnBadLine, Trace
