@@ -148,7 +148,6 @@ class Study:
 
     @property
     def digest(self) -> str:
-        """The code as it is now."""
         own = inspect.getsourcefile(self.measure)
         return code.digest((*self.code, *([os.path.relpath(own, ROOT)] if own else [])))
 
@@ -162,7 +161,6 @@ class Study:
         return record is None or record["code"] != self.digest
 
     def run(self, lab: Lab) -> None:
-        """Measures, and writes data, other files and record."""
         lab.traces, lab.reused, begun = {}, False, time.monotonic()
         data = self.measure(lab)
         took = None if lab.reused else round(time.monotonic() - begun)

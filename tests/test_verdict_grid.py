@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import flashtwin as ft
@@ -94,6 +94,7 @@ def check(one: Verdict, runs: Mapping[str, SavedRun]) -> None:
 
 @given(st.fixed_dictionaries({key: st.none() | st.sampled_from([value, 0, 0.05, 1, 2.5, 30, 5e5])
                               for key, value in GOOD.items() if key != "info.has_content"}))  # fmt: skip
+@example(dict.fromkeys(GOOD, 0))
 def test_verdicts_on_a_trace(row: dict[str, Any]) -> None:
     verdicts = judging.advice(judging.judge(Evidence(None, row)))
     assert [one.topic for one in verdicts] == list(judging.ADVICE)

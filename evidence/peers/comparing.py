@@ -87,7 +87,6 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """Whether the two are so close that the difference needs no reason."""
         tolerance = TOLERANCE
         if self.scenario.startswith(AGED):
             tolerance = COUNT_TOLERANCE if self.figure in COUNTS else AGED_TOLERANCE

@@ -59,7 +59,6 @@ def values(device: Device, options: Options) -> Options:
 
 
 def configuration(device: Device, options: Options) -> str:
-    """`page.parameters`."""
     if device.pages_per_block > 64:
         raise PeerError("SSDsim loops without end beyond page 64 of a block")
     return "".join(f"{key} = {value};\n" for key, value in values(device, options).items())

@@ -97,7 +97,6 @@ CONTENTS = (
 
 
 def _contents(found: Characterization) -> dict[str, Any]:
-    """Statements of CA-SSD, RR-SSD and DS-FTL on workloads with contents."""
     popular = statistics.METRICS["popular_write_miss_percent"].measure(found, 1.0)
     return {key: found.row[column] if column else popular for key, column, *_ in CONTENTS}
 

@@ -172,8 +172,6 @@ def last_exponent(holds: Callable[[int], bool]) -> int:
 
 
 def _switched(lab: Lab, trace: ft.Trace, one: Cause, at: int) -> dict[str, float | None]:
-    """A change with its cause and without it."""
-
     def changed(spare: float, sets: Mapping[str, Value]) -> float | None:
         ground = {**keys(MAIN[0], trace, spare), "replay.speed": LOADS[one.load] * 2.0**at, **sets}
         kept = lab.replays(trace, systems((one.base, one.design), ground))

@@ -52,7 +52,6 @@ def measure_captured(lab: Lab) -> Data:
 
 
 def _made(lab: Lab, paper: str, where: str, options: ReproductionOptions) -> dict[str, Any]:
-    """The results of a paper, without charts."""
     ((_, every),) = papers.choose(paper)
     items = tuple(item.id for item in every if item.id not in LEFT_OUT)
     done = running.run(papers.choose(paper, items), lab.scratch(f"{where}-{paper}"), options, notify=lab.say)

@@ -67,7 +67,6 @@ def _fitted(lab: Lab, measured: Measurements) -> Mapping[str, Any]:
 
 
 def _with_errors(drive: FittedDrive, rows: list[comparing.FigureComparison]) -> str:
-    """The device file, with the errors of its twin."""
     lines = [
         f"# {'fitted' if one.is_fitted else 'predicted'}, {one.regime}: {one.figure}: {one.mean_percent:.1f} % mean, "
         f"{one.worst_percent:.1f} % worst of {one.points}"

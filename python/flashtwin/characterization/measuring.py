@@ -124,13 +124,12 @@ class Characterization(Tabular):
     def table(self, name: str) -> Table:
         """A table such as `"miss_ratio"`, for anything that speaks the Arrow PyCapsule interface."""
         if name not in self._tables:
-            known = ", ".join(self._tables)
-            raise FlashtwinError(f"no table is called '{name}'; there are: {known}")
+            raise FlashtwinError(f"no table is called '{name}'; there are: {', '.join(self._tables)}")
         return Table(self._tables[name]())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        tables = {name: self.table(name).to_arrow() for name in self._tables}
-        return _restored, (self.summary, tables, self.volumes, self.study, self.trace)
+        tables = {name: self.table(name).to_arrow for name in self._tables}
+        return Characterization, (self.summary, tables, self.volumes, self.study, self.trace)
 
     def to_arrow(self) -> pyarrow.Table:
         """`row` as a table of PyArrow."""
@@ -182,17 +181,6 @@ class Characterization(Tabular):
         folder.write_json(path / names.ADVICE, {"trace": self.trace, "advice": [entry.as_json() for entry in told]})
 
 
-def _restored(
-    summary: dict[str, Any],
-    tables: Mapping[str, pyarrow.Table],
-    volumes: Mapping[str, Characterization],
-    study: StudyFolder | None,
-    trace: str,
-) -> Characterization:
-    kept = {name: lambda table=table: table for name, table in tables.items()}
-    return Characterization(summary, kept, volumes, study, trace)
-
-
 class VolumesByName(Mapping[str, Characterization]):
     """Volumes of a trace; each is read from the files of all when it is asked for."""
 
@@ -227,7 +215,6 @@ def _study(path: Path) -> StudyFolder | None:
 
 
 def _told_by(path: Path) -> str:
-    """How a command line names the trace of a folder."""
     advice = json_or_none(path / names.ADVICE)
     return str(advice["trace"]) if isinstance(advice, dict) and "trace" in advice else "TRACE"
 

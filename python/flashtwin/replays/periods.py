@@ -46,12 +46,11 @@ def with_periods(duration_ns: int, chosen: Mapping[str, System], notify: Notify 
     Where somebody set that of one of them, it is everybody's.
     """
     named = {name: period for name, system in chosen.items() if (period := _set_by_somebody(system)) is not None}
-    open_ = [name for name in chosen if name not in named]
-    found = dict(chosen)
     length = next(iter(named.values()), None) or length_s(duration_ns)
-    for name in open_:
-        if chosen[name].period_s != length:
-            found[name] = chosen[name].with_sets({KEY: length})
+    found = {
+        name: system if name in named or system.period_s == length else system.with_sets({KEY: length})
+        for name, system in chosen.items()
+    }
     wanted = any("counts-popularity" in traits(system.config) for system in found.values())
     if notify and wanted and not named and length != DAY_S:
         notify(

@@ -71,8 +71,8 @@ class Result(Tabular):
         return f"<flashtwin.Result {self.name!r} of {self.summary['trace']['name']!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        tables = {name: self.table(name).to_arrow() for name in self.table_names}
-        return _restored, (self.name, self._native.summary_json, tables)
+        tables = {name: self.table(name).to_arrow for name in self.table_names}
+        return Result, (self.name, StoredRun(self._native.summary_json, tables))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -121,14 +121,6 @@ class Result(Tabular):
 
 def stored(name: str, summary_json: str, tables: Mapping[str, Path]) -> Result:
     return Result(name, StoredRun(summary_json, {key: partial(folder.read_table, one) for key, one in tables.items()}))
-
-
-def _restored(name: str, summary_json: str, tables: Mapping[str, pyarrow.Table]) -> Result:
-    return Result(name, StoredRun(summary_json, {key: partial(_same, table) for key, table in tables.items()}))
-
-
-def _same(table: pyarrow.Table) -> pyarrow.Table:
-    return table
 
 
 @checked
@@ -516,5 +508,4 @@ def _write(
 
 
 def what_else_differs(configs: Mapping[str, Mapping[str, Any]], *, equal_ground: bool) -> dict[str, Any]:
-    """The note in a result folder on the ground of the systems."""
     return {"equal_ground": equal_ground, "ground": [one.as_json() for one in ground.ground(configs)]}

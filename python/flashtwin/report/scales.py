@@ -101,7 +101,6 @@ def _percents(axes: Axes, which: str, _: Any) -> None:
 
 
 def _shares(axes: Axes, which: str, _: Any) -> None:
-    """Percent from 0 to 100."""
     _percents(axes, which, _)
     (axes.set_xlim if which == "x" else axes.set_ylim)(0, 100 if which == "x" else 101)
 

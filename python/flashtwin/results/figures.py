@@ -110,7 +110,6 @@ def spelled(name: str) -> str:
 
 
 def short(path: str) -> str:
-    """The shortest name of a field."""
     for name, field in SHORT.items():
         if field == path:
             return name

@@ -119,7 +119,6 @@ def write_text(path: Path, text: str) -> None:
     """Writes a text file, complete or not at all."""
     with writing(path) as partial:
         partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
 
 
 def without_report(path: Path) -> None:
@@ -133,12 +132,9 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_run(path: Path, name: str, result: WritableRun) -> None:
     """Writes a run's folder, complete or not at all; one of that name is replaced."""
-    final = names.run(path, name)
-    with writing(final) as partial:
+    with writing(names.run(path, name)) as partial:
         partial.mkdir(parents=True)
         result.write(partial)
-        _remove(final)
-        partial.replace(final)
 
 
 def has_requests(path: Path, name: str) -> bool:
@@ -154,24 +150,20 @@ def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
     """Writes the tables about the trace, which speak the Arrow PyCapsule interface."""
     from pyarrow import parquet
 
-    final = path / names.WORKLOAD
-    with writing(final) as partial:
+    with writing(path / names.WORKLOAD) as partial:
         partial.mkdir()
         for name, table in tables.items():
             parquet.write_table(documents.arrow_table(table), names.table(partial, name), compression="zstd")
-        _remove(final)
-        partial.replace(final)
 
 
 def write_volumes(path: Path, copy: Callable[[Path], None] | None) -> None:
     """Writes the folder of a trace's volumes, complete or not at all; without `copy` takes an earlier one away."""
     final = path / names.VOLUMES
     with writing(final) as partial:
-        if copy is not None:
+        if copy is None:
+            _remove(final)
+        else:
             copy(partial)
-        _remove(final)
-        if copy is not None:
-            partial.replace(final)
 
 
 def write_table(path: Path, table: Any) -> None:
@@ -179,7 +171,6 @@ def write_table(path: Path, table: Any) -> None:
 
     with writing(path) as partial:
         parquet.write_table(table, partial, compression="zstd")
-        partial.replace(path)
 
 
 def table_bytes(table: Any) -> bytes:
@@ -279,11 +270,18 @@ def forget_run(path: Path, name: str) -> None:
 
 @contextmanager
 def writing(final: Path) -> Iterator[Path]:
-    """A name beside `final` to write under; a file left under it is removed, errors are put in words."""
+    """A name beside `final` to write under, renamed at the end; errors are put in words.
+
+    A folder replaces an earlier one.
+    """
     partial = final.with_name(f".{final.name}{_PARTIAL}")
     try:
         _remove(partial)
         yield partial
+        if partial.is_dir():
+            _remove(final)
+        if partial.exists():
+            partial.replace(final)
     except FlashtwinError as error:
         raise outward(error, final) from None
     except OSError as error:

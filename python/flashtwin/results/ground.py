@@ -71,7 +71,6 @@ class Difference:
         return f"{self.key}: {self.grouped}; moves {self.moves}; equal with --set {self.setting}"
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
         return {
             "key": self.key,
             "values": dict(self.values),

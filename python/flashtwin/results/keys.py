@@ -115,6 +115,5 @@ def _schema() -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4096)
 def _meaning(config: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The keys that matter, and the traits."""
     mattering, found = _core.config_meaning(config)
     return frozenset(mattering), frozenset(found)

@@ -70,14 +70,7 @@ def _page(rows: Rows) -> int | None:
 
 def _first(rows: Rows, column: str, **where: Any) -> Any:
     """The first value there is of a column, among the rows that hold the given values."""
-    return next(
-        (
-            row[column]
-            for row in rows
-            if row[column] is not None and all(row[key] == value for key, value in where.items())
-        ),
-        None,
-    )
+    return next((row[column] for row in rows if row[column] is not None and where.items() <= row.items()), None)
 
 
 def _reading(tables: Mapping[str, Rows]) -> dict[str, Scalar]:

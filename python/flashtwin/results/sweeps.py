@@ -154,7 +154,6 @@ def number(row: Mapping[str, Any], figure: Figure) -> float | None:
 
 
 def is_sweep(folder: Path | str) -> bool:
-    """Whether `flashtwin sweep` wrote the folder."""
     return (Path(folder) / names.SWEEP).is_file()
 
 

@@ -36,7 +36,6 @@ class SavedResult:
 
 
 def is_results(path: Path | str) -> bool:
-    """Whether something that can be gathered lies there."""
     path = Path(path)
     if path.is_dir():
         files = (names.STUDY, names.SUMMARY, names.SWEEP)

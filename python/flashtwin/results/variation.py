@@ -47,7 +47,6 @@ class RunGroup:
     whole: bool
 
     def numbers(self, figure: Figure) -> list[float]:
-        """The figure of each run that has it."""
         return [float(row[figure.path]) for row in self.rows if row.get(figure.path) is not None]
 
     def mean(self, figure: Figure) -> float | None:
@@ -135,7 +134,6 @@ def _cell(rows: Sequence[Row], column: str) -> RunGroup:
 
 
 def _ordered(cells: Iterable[Any]) -> list[Any]:
-    """Numbers by size, words as they come."""
     found = list(cells)
     return sorted(found) if all(isinstance(value, float) for value in found) else found
 
@@ -187,8 +185,6 @@ def _tenths(found: Variation) -> int:
 
 @dataclass(frozen=True)
 class PointColumns:
-    """The columns of a table of points."""
-
     #: Figures that differ: those that were asked for, then those that vary most.
     shown: list[Figure]
     #: Figures that are equal at every point, with their value.

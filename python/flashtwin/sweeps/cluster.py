@@ -113,7 +113,6 @@ def _client(on: Any) -> Iterator[Any]:
 
 
 def _reached(on: Any) -> dict[str, Any]:
-    """How a scheduler is reached."""
     if not isinstance(on, str):
         return {"address": on}
     scheme, colon, rest = on.partition(":")

@@ -152,9 +152,8 @@ def sample(number: int, seed: int, traces: int, systems: Sequence[str], axes: Ma
     found = []
     for turn, place in enumerate(places):
         drawn = {key: one.at((strata[key][turn] + draw.random()) / number) for key, one in ranges.items()}
-        listed = dict(grid[place].sets)
-        sets = tuple((key, drawn[key] if key in drawn else listed[key]) for key in axes)
-        found.append(Point(grid[place].trace, grid[place].system, sets))
+        drawn.update(grid[place].sets)
+        found.append(Point(grid[place].trace, grid[place].system, tuple((key, drawn[key]) for key in axes)))
     return sorted(found, key=lambda point: (point.trace, systems.index(point.system)))
 
 

@@ -320,7 +320,6 @@ def _map(kind: str, distance: Floats, time: Floats, probability: Floats) -> Pane
 
 
 def _edges(centres: Floats) -> Floats:
-    """Edges of cells on a logarithmic scale around the given centres."""
     if centres.size == 1:
         return np.array([centres[0] / 1.5, centres[0] * 1.5])
     between = np.sqrt(centres[1:] * centres[:-1])
