@@ -315,6 +315,7 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
         ("engine.hash_us", engine.hash_us),
         ("engine.idle_us", engine.idle_us),
         ("engine.write_cache_us", engine.write_cache_us),
+        ("engine.write_cache_spread_us", engine.write_cache_spread_us),
         ("engine.controller_us", engine.controller_us),
         ("engine.suspend_us", engine.suspend_us),
         ("engine.suspend_slice_us", engine.suspend_slice_us),

@@ -71,6 +71,8 @@ fn rules(rng: &mut Rng, order: String, resolved: &Resolved) -> Rules {
         write_buffer_pages: pick(rng, &[0, 3, 40]),
         reads_before_write: pick(rng, &[0, 0, 1, 4]),
         ram_ns: pick(rng, &[9_000, 9_000, 40_001]),
+        ram_spread_ns: pick(rng, &[0, 0, 3_000]),
+        seed: resolved.config.seed,
         is_protected: rng.below(2) == 0,
     }
 }
@@ -81,6 +83,7 @@ fn answer_by(rules: &Rules, resolved: &mut Resolved) {
     engine.write_completes = rules.write_completes;
     engine.write_buffer_pages = rules.write_buffer_pages as u32;
     engine.write_cache_us = rules.ram_ns as f64 / 1000.0;
+    engine.write_cache_spread_us = rules.ram_spread_ns as f64 / 1000.0;
     engine.write_cache_protected = rules.is_protected;
 }
 

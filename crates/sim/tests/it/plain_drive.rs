@@ -422,7 +422,7 @@ impl Drive {
         for (request, op) in ops.iter().enumerate() {
             let (arrival, response) = (self.arrivals[request], &mut self.responses[request]);
             if *op == Op::Write {
-                let least = if self.rules.answers_from_ram() { self.rules.ram_ns } else { 0 };
+                let least = if self.rules.answers_from_ram() { self.rules.ram_answer_ns(request) } else { 0 };
                 *response = (*response).max(Some(least));
                 safe = safe.max(self.safe[request]).max(arrival + response.unwrap());
             } else if *op == Op::Flush {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use flashtwin_ftl::Rng;
 use flashtwin_nand::Timing;
 use flashtwin_sim::{Concurrency, WriteCompletes};
 
@@ -50,12 +51,19 @@ pub(crate) struct Rules {
     pub(crate) write_buffer_pages: usize,
     /// The least time of a write that controller RAM answers, and whether the RAM survives a power cut.
     pub(crate) ram_ns: u64,
+    pub(crate) ram_spread_ns: u64,
+    pub(crate) seed: u64,
     pub(crate) is_protected: bool,
     /// 0: no limit.
     pub(crate) reads_before_write: u32,
 }
 
 impl Rules {
+    pub(crate) fn ram_answer_ns(&self, request: usize) -> u64 {
+        let seed = Rng::stream(self.seed, "write buffer").next_u64();
+        self.ram_ns + Rng::stream(seed ^ request as u64, "answer").exponential(self.ram_spread_ns, 10)
+    }
+
     pub(crate) fn answers_from_ram(&self) -> bool {
         matches!(self.write_completes, WriteCompletes::Hashed | WriteCompletes::Buffered)
     }

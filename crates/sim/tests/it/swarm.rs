@@ -59,6 +59,7 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     engine.write_buffer_pages = pick(rng, &[0, 1, 20]);
     engine.write_cache_us = pick(rng, &[0.0, 9.0]);
+    engine.write_cache_spread_us = pick(rng, &[0.0, 0.0, 2.0]);
     if !engine.answers_from_ram() {
         engine.write_cache_pages = pick(rng, &[0, 1, 5, 40, 10_000]);
         engine.write_cache_dirty = pick(rng, &[0.01, 0.5, 1.0]);

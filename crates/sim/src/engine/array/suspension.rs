@@ -11,19 +11,24 @@ use flashtwin_ftl::{Rng, Unit};
 pub(super) struct Suspension {
     what: Suspend,
     suspend_ns: u64,
-    slices: Slices,
+    /// Mean of the rest of a slice that a read meets, which is exponential and cut at `MOST_MEANS`.
+    slice_ns: u64,
+    rng: Rng,
     resume_ns: u64,
     times: u32,
     reads: u32,
 }
 
 impl Suspension {
+    const MOST_MEANS: u64 = 5;
+
     pub(super) fn new(config: &EngineConfig, seed: u64) -> Self {
         let ns = |us: f64| (us * 1000.0).round() as u64;
         Self {
             what: config.suspend,
             suspend_ns: ns(config.suspend_us),
-            slices: Slices { mean_ns: ns(config.suspend_slice_us), rng: Rng::stream(seed, "suspend slices") },
+            slice_ns: ns(config.suspend_slice_us),
+            rng: Rng::stream(seed, "suspend slices"),
             resume_ns: ns(config.resume_us),
             times: if config.suspend_times == 0 { u32::MAX } else { config.suspend_times },
             reads: config.suspend_reads,
@@ -39,45 +44,15 @@ impl Suspension {
         }
     }
 
+    fn slice_rest_ns(&mut self) -> u64 {
+        self.rng.exponential(self.slice_ns, Self::MOST_MEANS)
+    }
+
     #[inline]
     pub(super) fn wait_ns(&self, unit: &UnitState, now_ns: u64) -> u64 {
         let rest_ns = unit.busy_until_ns.saturating_sub(now_ns);
-        let stop_ns = self.suspend_ns + self.slices.mean_ns;
+        let stop_ns = self.suspend_ns + self.slice_ns;
         if unit.stage != Stage::Busy || !unit.suspendable { rest_ns } else { rest_ns.min(stop_ns) }
-    }
-}
-
-/// The rest of a slice that a read meets: exponentially distributed, and cut.
-#[derive(Debug)]
-struct Slices {
-    mean_ns: u64,
-    rng: Rng,
-}
-
-impl Slices {
-    const MOST_MEANS: u64 = 5;
-
-    /// By comparisons alone (J. von Neumann, "Various techniques used in connection with random digits", 1951), so that
-    /// every machine draws the same.
-    fn draw_ns(&mut self) -> u64 {
-        if self.mean_ns == 0 {
-            return 0;
-        }
-        for whole in 0..Self::MOST_MEANS {
-            let first = self.rng.next_u64() >> 32;
-            let (mut last, mut descending) = (first, true);
-            let mut odd = false;
-            while descending {
-                odd = !odd;
-                let next = self.rng.next_u64() >> 32;
-                (descending, last) = (next < last, next);
-            }
-            if odd {
-                let means = u128::from(whole << 32 | first);
-                return ((means * u128::from(self.mean_ns)) >> 32) as u64;
-            }
-        }
-        Self::MOST_MEANS * self.mean_ns
     }
 }
 
@@ -108,11 +83,11 @@ impl Array {
         // During the transfer the array has not begun: it is suspended when it does, also in its time to resume.
         let array_ns = if state.suspensions > 0 { array_ns + self.suspension.resume_ns } else { array_ns };
         let begins_ns = state.busy_until_ns.saturating_sub(array_ns);
-        let from_ns = self.now_ns.max(begins_ns) + self.suspension.slices.draw_ns();
+        let from_ns = self.now_ns.max(begins_ns) + self.suspension.slice_rest_ns();
         let remaining_ns = state.busy_until_ns.saturating_sub(from_ns);
         if remaining_ns <= self.suspension.suspend_ns {
             // It ends before it could stand still; with the slice, for reads that come later as well.
-            state.suspendable = self.suspension.slices.mean_ns == 0;
+            state.suspendable = self.suspension.slice_ns == 0;
             return;
         }
         let stopped_ns = from_ns + self.suspension.suspend_ns;
@@ -159,27 +134,5 @@ impl Array {
         self.note_suspendable(unit, work, suspended.times);
         accounts.observer.started(now, "resume", unit, ppn);
         accounts.observer.command_goes_on(unit, (now, until));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slices_are_exponential_and_cut_at_five_means() {
-        let mut slices = Slices { mean_ns: 1_000_000, rng: Rng::stream(7, "slices") };
-        let draws = 200_000;
-        let mut drawn: Vec<f64> = (0..draws).map(|_| slices.draw_ns() as f64 / 1e6).collect();
-        drawn.sort_by(f64::total_cmp);
-        let mean = drawn.iter().sum::<f64>() / f64::from(draws);
-        assert!((mean - (1.0 - (-5f64).exp())).abs() < 0.01, "{mean}");
-        for share in [0.1, 0.5, 0.9, 0.99] {
-            let (found, expected) = (drawn[(share * f64::from(draws)) as usize], -(1.0 - share).ln());
-            assert!((found / expected - 1.0).abs() < 0.04, "{share}: {found}, expected {expected}");
-        }
-        assert_eq!(drawn.last(), Some(&5.0));
-        let cut = drawn.iter().filter(|&&slice| slice == 5.0).count() as f64 / f64::from(draws);
-        assert!((cut - (-5f64).exp()).abs() < 0.001, "{cut}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use flashtwin_ftl::{Host, Lpn};
+use flashtwin_ftl::{Host, Lpn, Rng};
 use flashtwin_trace::Op as HostOp;
 
 use super::flush::{Epoch, Flushes, NO_EPOCH};
@@ -23,6 +23,30 @@ pub(super) struct RamAnswer {
     charged: OpenLedger,
 }
 
+/// The least time, after the controller's own, of a write that the write buffer answers.
+struct BufferFloor {
+    is_some: bool,
+    least_ns: u64,
+    spread_ns: u64,
+    seed: u64,
+}
+
+impl BufferFloor {
+    const MOST_MEANS: u64 = 10;
+
+    fn of(config: &EngineConfig, seed: u64) -> Self {
+        let (least_ns, spread_ns) = (config.write_cache_ns(), config.write_cache_spread_ns());
+        let is_some = config.write_completes.is_in_ram() && least_ns + spread_ns > 0;
+        Self { is_some, least_ns, spread_ns, seed: Rng::stream(seed, "write buffer").next_u64() }
+    }
+
+    /// Drawn by the request's number, so that it is the same as often as it is asked for.
+    fn of_request(&self, number: u64) -> u64 {
+        let mut rng = Rng::stream(self.seed ^ number, "answer");
+        self.least_ns + rng.exponential(self.spread_ns, Self::MOST_MEANS)
+    }
+}
+
 pub(super) struct Interface {
     pub(super) requests: Pool<Request>,
     pub(super) slots: Slots,
@@ -31,15 +55,14 @@ pub(super) struct Interface {
     /// Answers of controller RAM on their way to the host, in order.
     ram_answers: VecDeque<RamAnswer>,
     ram_delay_ns: u64,
-    /// The least time, after the controller's own, of a write that the write buffer answers; 0 without one.
-    buffer_floor_ns: u64,
+    buffer_floor: BufferFloor,
     pub(super) delayed_ns: u64,
     pub(super) flushes: Flushes,
     pub(super) controller_ns: u64,
 }
 
 impl Interface {
-    pub(super) fn new(config: &EngineConfig, page_bytes: u32) -> Self {
+    pub(super) fn new(config: &EngineConfig, page_bytes: u32, seed: u64) -> Self {
         Self {
             requests: Pool::new(),
             slots: Slots::default(),
@@ -47,7 +70,7 @@ impl Interface {
             write_cache: WriteCache::of(config),
             ram_answers: VecDeque::new(),
             ram_delay_ns: config.write_cache_ns(),
-            buffer_floor_ns: if config.write_completes.is_in_ram() { config.write_cache_ns() } else { 0 },
+            buffer_floor: BufferFloor::of(config, seed),
             delayed_ns: NO_EVENT,
             flushes: Flushes::new(config),
             controller_ns: config.controller_ns(),
@@ -76,8 +99,9 @@ impl Interface {
         server: Option<ServedBy>,
     ) {
         let kind = if request.epoch == NO_EPOCH { HostOp::Read } else { HostOp::Write };
-        if kind == HostOp::Write && self.buffer_floor_ns > 0 && server.is_none() {
-            let due_ns = request.arrival_ns + self.controller_ns + self.buffer_floor_ns;
+        if kind == HostOp::Write && self.buffer_floor.is_some && server.is_none() {
+            let due_ns =
+                request.arrival_ns + self.controller_ns + self.buffer_floor.of_request(request.number);
             if due_ns > books.now_ns {
                 return self.answer_from_buffer(books, slot, due_ns, ledger);
             }

@@ -105,7 +105,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     ) -> Self {
         controller.erases_take_time();
         let back = BackEnd::new(controller, observer, Array::new(device, config, flash, seed));
-        let interface = Interface::new(config, device.geometry.page_bytes);
+        let interface = Interface::new(config, device.geometry.page_bytes, seed);
         Self {
             decider: Decider::new(back, interface, config, hashes),
             checkpoints: Checkpoints { next_ns: NO_EVENT, every_ns: NO_EVENT },
