@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from flashtwin.drives import laws
-from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN, Estimate, Estimates
+from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN, SPREAD, STALL, Estimate, Estimates
 from flashtwin.drives.history import begin_collection
 from flashtwin.drives.tables import Measurements
 from flashtwin.replays.presets import System, as_system
@@ -180,16 +180,20 @@ def settings(keys: Mapping[str, float], dies: int, sources: Mapping[str, str], u
         *(Estimate(key, share, source="two free blocks a die", is_measured=False)
           for key, share in begin_collection(blocks).items()),
         told("nand.parity_stripe", stripe(overhead), "units", "overhead"),
+        told(SPREAD, round(keys.get(SPREAD, 0.0), 2), "us"),
         told("engine.controller_us", round(keys["engine.controller_us"], 2), "us"),
         told("nand.read_us", round(read_us(keys), 2), "us", "idle_read_us"),
         *([told("nand.read_types_us", types, "us", "idle_read_us")] if (types := _read_types(keys)) else []),
         told("engine.suspend_us", round(keys["engine.suspend_us"], 2), "us"),
         told("engine.suspend_slice_us", round(keys["engine.suspend_slice_us"], 2), "us"),
         told("engine.resume_us", round(keys["engine.resume_us"], 1), "us"),
+        *_batches(keys, sources),
         *_front_end(keys, sources),
         *_program(keys, sources),
-        # As many moves as a page costs, and one more, so that collection keeps up without haste.
-        Estimate("ftl.gc.step_pages", math.ceil(amplified), source="amplification of uniform writes, smoothly"),
+        # As many moves as a page costs, and one more, so that collection keeps up without haste. Dies that do not even
+        # need the one more collect at the same pace, which batches want.
+        Estimate("ftl.gc.step_pages", max(math.ceil(amplified) - (STALL in sources), 1),
+                 source="amplification of uniform writes, smoothly"),
     ]  # fmt: skip
 
 
@@ -216,6 +220,20 @@ def _read_types(keys: Mapping[str, float]) -> list[float]:
     return [round(max(fast + time - base, 1.0), 2) for time in law.idle_quantiles(_PAGE_TYPES).tolist()]
 
 
+def _batches(keys: Mapping[str, float], sources: Mapping[str, str]) -> Iterator[Estimate]:
+    """A write waits for a batch and for the program that frees its place.
+
+    When a batch begins, places hold what came during another program, and on average half of the pages of the next.
+    """
+    if source := sources.get(STALL):
+        pages = _program_pages(keys, sources)
+        programs_us = 2 * keys["nand.program_us"] * pages / PROGRAM_PAGES
+        length_us = round(max(keys[STALL] - programs_us, 1.0), 1)
+        yield Estimate("engine.collection_batch_us", length_us, "us", source=source)
+        places = round(keys["engine.write_buffer_pages"] + pages / 2)
+        yield Estimate("engine.write_buffer_pages", places, "pages", source=source)
+
+
 def _front_end(keys: Mapping[str, float], sources: Mapping[str, str]) -> Iterator[Estimate]:
     source = sources.get("engine.slots", "no rate that the drive does not reach: no limit")
     slots = max(round(keys["engine.slots"]), 1) if "engine.slots" in keys else 0
@@ -228,11 +246,13 @@ def _front_end(keys: Mapping[str, float], sources: Mapping[str, str]) -> Iterato
         yield Estimate("engine.arbitration", FIFO, source=source)
 
 
+def _program_pages(keys: Mapping[str, float], sources: Mapping[str, str]) -> int:
+    return _nearest(_UNITS_OF_PROGRAM, keys["pages_of_a_turn"]) if "pages_of_a_turn" in sources else PROGRAM_PAGES
+
+
 def _program(keys: Mapping[str, float], sources: Mapping[str, str]) -> Iterator[Estimate]:
     """A program frees the slots of all its writes at once, and a read waits for that: so the wait tells its pages."""
-    pages, source = PROGRAM_PAGES, sources.get("pages_of_a_turn")
-    if source is not None:
-        pages = _nearest(_UNITS_OF_PROGRAM, keys["pages_of_a_turn"])
+    pages, source = _program_pages(keys, sources), sources.get("pages_of_a_turn")
     yield Estimate("nand.program_pages", pages, source=source or _USUAL, is_measured=source is not None)
     time = round(keys["nand.program_us"] * pages / PROGRAM_PAGES, 1)
     told = sources.get("nand.program_us")

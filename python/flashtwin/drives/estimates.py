@@ -20,6 +20,10 @@ class KeyBounds(NamedTuple):
 
 #: Of `engine.arbitration`.
 FIFO, ROUND_ROBIN = "fifo", "round-robin"
+#: Of batches of collection: how long a write waits at most if RAM has no place.
+STALL = "stall_us"
+#: Of the answers of RAM.
+SPREAD = "engine.write_cache_spread_us"
 #: What each key of a fit may be. `spare` is the physical space beyond the space in use, as a share of that.
 BOUNDS: Mapping[str, KeyBounds] = {
     "nand.read_us": KeyBounds(20.0, 200.0, "us"),
@@ -61,6 +65,11 @@ class Estimate:
     def number(self) -> float:
         """The value, of an estimate that is a number."""
         return float(self.value)  # type: ignore[arg-type]
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of a value with an interval."""
+        return (self.high - self.low) / 3.92 if self.low is not None and self.high is not None else 0.0
 
     @property
     def interval(self) -> str:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flashtwin.drives import history, measuring, parallelism, twin
+from flashtwin.drives import history, measuring, parallelism, twin, writes
 from flashtwin.drives.drive import PROGRAM_PAGES, RESUME_US, FittedDrive, conventional, read_us, settings, usual_dies
-from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN, Estimate, Estimates
+from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN, SPREAD, Estimate, Estimates
 from flashtwin.drives.laws import Array, amplification
 from flashtwin.drives.model import BUSY, TURN, DriveModel, Telling, at_bound
 from flashtwin.drives.tables import STEADY_OVERWRITES, Measurements, OverwriteRun, SteadyWrites
@@ -249,10 +249,12 @@ class FitCase:
         """The estimates with what 95 of 100 draws of rows and seeds give."""
         random, free = np.random.default_rng(seed), [key for key in self.free if key != "busy_share"]
         draws: dict[str, list[float]] = {}
+        of_writes = [one for one in self.others if one.key in self.keys]
         for _ in range(_DRAWS):
             weights = self._drawn_rows(random)
             shifts = self.shifts + random.normal(size=errors.size) * errors
-            keys = self.model.solve(self.keys, free, shifts, reach=2 * _REACH, rows=weights).keys
+            start = {**self.keys, **{one.key: random.normal(one.number, one.deviation) for one in of_writes}}
+            keys = self.model.solve(start, free, shifts, reach=2 * _REACH, rows=weights).keys
             for estimate in self.estimates(keys):
                 if isinstance(estimate.value, int | float):
                     draws.setdefault(estimate.key, []).append(estimate.number)
@@ -341,12 +343,17 @@ def prepared(measured: Measurements) -> FitCase:
     # Uniform runs whose amplification was counted in the steady state.
     runs = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None
             and row.overwrites >= STEADY_OVERWRITES]  # fmt: skip
-    others = Estimates([knee, *parallelism.estimates(measured)])
     keys = {
         "space_gib": _USUAL_SPACE * used, "overhead": 1.0, "nand.program_us": 1000.0,
         "engine.controller_us": controller, "idle_read_us": min(row.read_us["50p"] for row in below),
         "engine.suspend_us": 30.0, "engine.suspend_slice_us": 90.0, "busy_share": BUSY, "engine.resume_us": RESUME_US,
     }  # fmt: skip
+    of_writes = [*writes.batches(below), *writes.spread(below)]
+    keys |= {one.key: one.number for one in of_writes}
+    sources |= {one.key: one.source for one in of_writes}
+    # The median has some of the spread.
+    keys["engine.controller_us"] -= writes.MEDIAN * keys.get(SPREAD, 0.0)
+    others = Estimates([knee, *of_writes, *parallelism.estimates(measured)])
     fills, sequential, free = {row.fill_gib for row in runs}, None, [*_READ_KEYS]
     if runs:
         free.append("space_gib")

@@ -14,6 +14,8 @@ Array = np.ndarray
 
 #: No rest of a slice is longer than this many means (`engine.suspend_slice_us`): longer ones are cut to it.
 SLICE_CUT = 5.0
+#: Share of a batch in which dies collect: it begins once that much is ordered (`engine.collection_batch_us`).
+BATCH_SHARE = 0.5
 #: Standard deviation of the logistic distribution with scale 1.
 _LOGISTIC = float(np.pi / np.sqrt(3.0))
 #: Halvings by which a percentile is found.
@@ -47,7 +49,9 @@ def senses(valid: Array | float, pages: int) -> Array:
     return (1.0 - (1.0 - np.asarray(valid, dtype=float)) ** pages) / pages
 
 
-def write_us(amplified: float, program_us: float, read_us: float, sense_pages: int) -> float:
+def write_us(
+    amplified: float, program_us: float, read_us: float, sense_pages: int, collected_share: float = 1.0
+) -> float:
     """Time of the dies for a page that the host writes: A (tPROG / K + tR (1 - (1 - v)^m) / m).
 
     Args:
@@ -55,8 +59,10 @@ def write_us(amplified: float, program_us: float, read_us: float, sense_pages: i
         program_us: of one page, tPROG / K.
         read_us: of a flash page.
         sense_pages: pages of a flash page.
+        collected_share: of the time in which the host waits for collection; for the rest dies are idle.
     """
-    return amplified * (program_us + read_us * float(senses(valid_share(max(amplified, 1.0)), sense_pages)))
+    busy_us = amplified * (program_us + read_us * float(senses(valid_share(max(amplified, 1.0)), sense_pages)))
+    return program_us + (busy_us - program_us) / collected_share
 
 
 @dataclass(frozen=True)

@@ -144,4 +144,5 @@ def _write_us(drive: System, amplified: float) -> float:
     """Time of the dies for a write at this amplification, from one rate to others."""
     nand = drive.config["nand"]
     program_us = float(nand["program_us"]) / int(nand["program_pages"])
-    return laws.write_us(amplified, program_us, float(nand["read_us"]), int(nand["sense_pages"]))
+    share = laws.BATCH_SHARE if drive.config["engine"]["collection_batch_us"] else 1.0
+    return laws.write_us(amplified, program_us, float(nand["read_us"]), int(nand["sense_pages"]), share)

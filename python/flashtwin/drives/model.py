@@ -16,7 +16,7 @@ from scipy.optimize import OptimizeResult, least_squares
 
 from flashtwin.drives import laws
 from flashtwin.drives.drive import PROGRAM_PAGES, SENSE_PAGES, before_flash_us, read_us
-from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN
+from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN, STALL
 from flashtwin.drives.histogram import PERCENTILES
 from flashtwin.drives.laws import Array, ReadLaw
 from flashtwin.drives.tables import FITTED, OpenLoop, OverwriteRun
@@ -136,23 +136,26 @@ class DriveModel:
 
     def law(self, keys: Keys) -> ReadLaw:
         """The law of reads, at a share of the saturated rate."""
-        sensing = 0.0
+        sensing, amplified = 0.0, self._amplified(keys)
         if self.telling.is_counted:
-            senses = read_us(keys) * float(laws.senses(laws.valid_share(self._amplified(keys)), SENSE_PAGES))
+            senses = read_us(keys) * float(laws.senses(laws.valid_share(amplified), SENSE_PAGES))
             sensing = senses / (senses + keys["nand.program_us"] / PROGRAM_PAGES)
+        # Dies that wait for the end of a batch are idle.
+        busy = keys["busy_share"] * self.write_us(keys, amplified, 1.0) / self.write_us(keys, amplified)
         return ReadLaw(
             keys["idle_read_us"], keys["engine.suspend_us"], keys["engine.suspend_slice_us"],
-            keys.get("fast_page_share", 1.0), keys.get("slow_page_more_us", 0.0), keys["busy_share"],
+            keys.get("fast_page_share", 1.0), keys.get("slow_page_more_us", 0.0), busy,
             keys.get("idle_read_spread", 0.03), sensing,
         )  # fmt: skip
 
     def _amplified(self, keys: Keys) -> float:
         return float(laws.amplification(keys["space_gib"], self.telling.used_gib))
 
-    def write_us(self, keys: Keys, amplified: float) -> float:
-        """Time of the dies for a write of the host that costs so many pages."""
+    def write_us(self, keys: Keys, amplified: float, collected_share: float | None = None) -> float:
+        """Time of the dies for a write of the host that costs so many pages; see `laws.write_us`."""
         page_us = keys["nand.program_us"] / PROGRAM_PAGES
-        return laws.write_us(amplified, page_us, read_us(keys), SENSE_PAGES) * keys["overhead"]
+        share = collected_share or (laws.BATCH_SHARE if STALL in keys else 1.0)
+        return laws.write_us(amplified, page_us, read_us(keys), SENSE_PAGES, share) * keys["overhead"]
 
     def by_laws(self, keys: Keys, loads: float = 1.0) -> Array:
         """The figures by the closed forms, at loads that are off by a factor."""

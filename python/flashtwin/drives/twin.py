@@ -25,7 +25,7 @@ from flashtwin.replays.running import compare
 from flashtwin.traces.trace import Trace
 
 #: Blocks of a die of the twin, and program units of each; pages of each at least.
-BLOCKS, BLOCK_UNITS, LEAST_BLOCK_PAGES = 24, 10, 64
+BLOCKS, BLOCK_UNITS, BLOCK_BATCHES, LEAST_BLOCK_PAGES = 24, 10, 1.5, 64
 #: Requests that are looked at, and the least and the longest simulated time of an open loop in seconds. In the least
 #: the thread that is looked at has enough reads for their 99.9th percentile.
 REQUESTS, SHORTEST_S, LONGEST_S = 160_000, 1.5, 10.0
@@ -48,7 +48,10 @@ _WARM, _WARM_SATURATED = 0.1, 0.4
 def small(drive: System) -> System:
     """The same system with fewer blocks, in steady state."""
     nand = drive.config["nand"]
-    pages = max(int(nand["program_pages"]) * BLOCK_UNITS, LEAST_BLOCK_PAGES)
+    batch_us = float(drive.config["engine"]["collection_batch_us"])
+    # A block takes the moves of several batches.
+    units = max(BLOCK_UNITS, math.ceil(BLOCK_BATCHES * batch_us / float(nand["program_us"])))
+    pages = max(int(nand["program_pages"]) * units, LEAST_BLOCK_PAGES)
     return drive.with_sets({
         # Smaller blocks are erased more often: a page's part of an erase stays the same.
         "nand.erase_us": float(nand["erase_us"]) * min(pages / int(nand["pages_per_block"]), 1.0),
@@ -122,8 +125,8 @@ def saturated_per_s(drive: System, fill_gib: float, space_gib: float, *, seed: i
     writes = _closed(drive, "W", round(REQUESTS / (1.0 - _WARM_SATURATED)), Load().under_way, fill, seed)
     median_ns = float(np.median(writes.response_ns))
     # A drive that has nobody wait is not saturated, however many requests are under way.
-    engine = drive.config["engine"]
-    if median_ns <= _NO_WAIT * (float(engine["controller_us"]) + float(engine["write_cache_us"])) * 1e3:
+    alone = (float(drive.config["engine"][key]) for key in ("controller_us", "write_cache_us", "write_cache_spread_us"))
+    if median_ns <= _NO_WAIT * sum(alone) * 1e3:
         raise DriveError(
             f"{drive.name}: writes are complete in RAM without end, so nothing saturates the drive; set how much RAM it"
             " has: engine.write_buffer_pages = 4096"

@@ -197,6 +197,8 @@ def _collection(of: Subject) -> Levels:
     yield Level("the block erased least often used next", {K.ftl.wear.policy: "dynamic"})
     yield Level("wear levelling that moves cold data", {K.ftl.wear.policy: "static"})
     yield Level("collection in smaller steps", {K.ftl.gc.step_pages: max(int(of[K.ftl.gc.step_pages]) // 2, 1)})
+    if of[K.engine.collection_batch_us]:
+        yield Level("collection in turn with writes instead of in batches", {K.engine.collection_batch_us: 0.0})
     for words, earlier, longer in (("begins earlier", 1, 1), ("goes on for longer", 0, 1), ("begins later", -1, -1)):
         start, stop = of[K.ftl.gc.start] + earlier * _WATERMARK, of[K.ftl.gc.stop] + longer * _WATERMARK
         if 0.0 < start <= stop < 1.0:
@@ -208,7 +210,8 @@ def _idle(of: Subject) -> Levels:
     begins = float(of[K.ftl.gc.idle_reserve if "collects-in-idle-time" in of.traits else K.ftl.gc.start])
     for share in (round(begins + times * _WATERMARK, 6) for times in (1, 3)):
         words = f"collection in idle time until {100 * share:g} % of a plane's blocks are free"
-        if share < 1.0:
+        # Batches and collection in idle time exclude each other.
+        if share < 1.0 and not of[K.engine.collection_batch_us]:
             yield Level(words, {K.ftl.gc.idle: "reserve", K.ftl.gc.idle_reserve: share})
     yield Level("no collection in idle time", {K.ftl.gc.idle: "none"})
 

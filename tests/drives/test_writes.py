@@ -1,0 +1,105 @@
+"""Batches of collection and the spread of writes, on rows whose laws are known."""
+
+import numpy as np
+import pytest
+
+import flashtwin as ft
+from flashtwin.drives import twin, writes
+from flashtwin.drives.histogram import PERCENTILES
+from flashtwin.drives.tables import OpenLoop
+
+LENGTH_US, PLACES = 9000.0, 600.0
+#: Writes a second, and their p99.9 in us, of a Kioxia CM7-R (SSD-iq, PVLDB 18(11), 2025).
+CM7_R = (
+    (79_239, 555.0), (89_146, 1643.0), (99_061, 2524.0), (108_953, 3254.0), (118_847, 3882.0), (128_760, 4391.0),
+    (148_546, 5221.0), (198_053, 6248.0), (247_562, 6396.0), (297_056, 6459.5),
+)  # fmt: skip
+
+
+def rows(stalls_us: dict[float, float]) -> list[OpenLoop]:
+    """Rates with their longest writes, and a light one at which none waits."""
+    return [
+        OpenLoop(800.0, rate, 0.0, rate, {}, {"50p": 8.0, "99p9": us})
+        for rate, us in ({10e3: 15.0} | stalls_us).items()
+    ]
+
+
+def law(rate: float) -> float:
+    return LENGTH_US - PLACES * 1e6 / rate
+
+
+def test_the_law_is_found_in_rows_that_scatter_and_its_intervals_hold() -> None:
+    held = {"stall_us": 0, "engine.write_buffer_pages": 0}
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        length, places = writes.batches(
+            rows({rate: law(rate) * random.normal(1.0, 0.02) for rate in np.linspace(80e3, 300e3, 8).tolist()})
+        )
+        assert length.number == pytest.approx(LENGTH_US, rel=0.06)
+        assert places.number == pytest.approx(PLACES, rel=0.12)
+        for one, known in ((length, LENGTH_US), (places, PLACES)):
+            held[one.key] += one.low <= known <= one.high  # type: ignore[operator]
+    assert all(count >= 85 for count in held.values()), held
+
+
+def test_rates_near_saturation_may_miss_the_law() -> None:
+    """There the host waits as well: the CM7-R waits no longer at 300,000/s than at 200,000."""
+    length, places = writes.batches(rows(dict(CM7_R)))
+    assert 10_000 < length.number < 10_800
+    assert 740 < places.number < 820
+
+
+@pytest.mark.parametrize(
+    "waits",
+    [
+        {},
+        {100e3: law(100e3), 200e3: law(200e3)},
+        dict.fromkeys((100e3, 150e3, 200e3, 250e3), 4000.0),
+        {100e3: 900.0, 150e3: 700.0, 200e3: 2500.0, 250e3: 8000.0},
+        {rate: law(rate) / 100 for rate in (100e3, 150e3, 200e3)},
+    ],
+    ids=["no row", "two rates", "as long at all rates", "another law", "no stall"],
+)
+def test_no_batches_where_nothing_tells_them(waits: dict[float, float]) -> None:
+    assert writes.batches(rows(waits)) == []
+
+
+@pytest.mark.parametrize("mean_us", [0.4, 0.8, 1.5])
+def test_the_spread_of_light_rates_is_found_beside_stalls(mean_us: float) -> None:
+    random = np.random.default_rng(5)
+    times = 7.0 + random.exponential(mean_us, 400_000)
+    light = {name: float(np.quantile(times, share)) for name, share in PERCENTILES.items()}
+    below = [OpenLoop(800.0, rate, 0.0, rate, {}, light) for rate in (10e3, 20e3)]
+    below.append(OpenLoop(800.0, 90e3, 0.0, 90e3, {}, {**light, "99p": 1041.0, "99p9": 1643.0}))
+    (found,) = writes.spread(below)
+    assert found.number == pytest.approx(mean_us, rel=0.05)
+    assert writes.spread(below[2:]) == []
+
+
+def test_writes_that_vary_otherwise_have_no_spread() -> None:
+    """A few of them wait much longer, the others not at all, as on a Solidigm P5520."""
+    light = {"50p": 8.0, "90p": 8.1, "99p": 8.2, "99p9": 23.0}
+    assert writes.spread([OpenLoop(1788.0, 10e3, 0.0, 10e3, {}, light)]) == []
+
+
+def test_a_twin_with_batches_keeps_to_the_law() -> None:
+    """Its blocks are smaller than a drive's, and take a batch all the same."""
+    length_us, places, program_us = 8000.0, 240, 150.0
+    drive = ft.system("conventional", settings={
+        "nand.channels": 8, "nand.chips_per_channel": 2, "nand.dies_per_chip": 1, "nand.planes_per_die": 1,
+        "nand.blocks_per_plane": 1000, "nand.pages_per_block": 48 * 352, "nand.page_bytes": 4096,
+        "nand.bus_mt_s": 1600.0, "nand.program_pages": 12, "nand.sense_pages": 4, "nand.read_us": 60.0,
+        "nand.program_us": program_us, "nand.erase_us": 3500.0, "engine.controller_us": 8.0,
+        "engine.write_completes": "buffered", "engine.write_buffer_pages": places, "engine.write_cache_us": 0.0,
+        "engine.write_cache_pages": 0, "engine.buffer_reads": True, "engine.collection_in_turn": True,
+        "engine.suspend": "program-erase", "engine.suspend_times": 0, "engine.suspend_reads": 1_000_000,
+        "engine.collection_batch_us": length_us, "ftl.gc.step_pages": 3,
+    })  # fmt: skip
+    little = twin.small(drive)
+    rates = (40e3, 50e3)
+    played = [
+        twin.open_loop(little, OpenLoop(1.0, rate, 5e3, rate - 5e3, {}, {}, asked_per_s=rate), 1.25) for rate in rates
+    ]
+    for row in played:
+        stall_us = length_us + 2 * program_us - (places - 12 / 2) * 1e6 / row.writes_per_s
+        assert row.write_us["99p9"] == pytest.approx(stall_us, abs=0.08 * length_us)
