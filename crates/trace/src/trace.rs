@@ -186,16 +186,6 @@ impl Trace {
         }
     }
 
-    /// Whether request `index` is to be on the medium before it is answered.
-    pub fn is_durable(&self, index: usize) -> bool {
-        self.flags_of(index) & flags::DURABLE != 0
-    }
-
-    /// The submission queue of request `index`, 0 to 31.
-    pub fn queue(&self, index: usize) -> u8 {
-        flags::queue(self.flags_of(index))
-    }
-
     pub(crate) fn flags_of(&self, index: usize) -> u8 {
         self.flags.get(index).copied().unwrap_or(0)
     }

@@ -145,12 +145,8 @@ pub(super) fn open(reader: Reader, origin: &Origin) -> io::Result<Reader> {
     }))
 }
 
-pub(super) fn has_siblings(path: &Path) -> bool {
-    !siblings(path).is_empty()
-}
-
 /// The files of the other processors beside `NAME.blktrace.N`; they may be compressed alike.
-fn siblings(path: &Path) -> Vec<PathBuf> {
+pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
     let parts = |path: &Path| -> Option<(String, u32, String)> {
         let (stem, rest) = path.file_name()?.to_str()?.rsplit_once(".blktrace.")?;
         let digits = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());

@@ -100,8 +100,9 @@ fn next_layer(
         None => &head[..],
     };
     // A processor without events has an empty file.
-    let is_share =
-        head.is_empty() && layers.is_empty() && origin.path.as_deref().is_some_and(blktrace::has_siblings);
+    let is_share = head.is_empty()
+        && layers.is_empty()
+        && origin.path.as_deref().is_some_and(|path| !blktrace::siblings(path).is_empty());
     let is_asked_for = origin.format.is_some_and(|format| format.name() == records::ORACLE_GENERAL)
         && !layers.contains(&records::ORACLE_GENERAL);
     Ok(KINDS.iter().find(|kind| {

@@ -84,9 +84,7 @@ impl Row {
         let reader = Reader::Text { fit: Trial::usual::<P>, open: Text::<P>::open };
         Row { name, aliases, layout, units: P::UNITS, yields_to: None, reader }
     }
-}
 
-impl Row {
     fn format(&self) -> Format {
         Format { name: self.name, units: self.units }
     }

@@ -144,9 +144,7 @@ impl Plan {
             writes_per_flush,
         })
     }
-}
 
-impl Plan {
     pub(super) fn requests(&self) -> u64 {
         let flushes = self.kinds[WRITE].requests.checked_div(self.writes_per_flush).unwrap_or(0);
         let of_a_round = self.kinds.iter().map(|kind| kind.requests).sum::<u64>() + flushes;

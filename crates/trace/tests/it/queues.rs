@@ -21,17 +21,20 @@ fn trace(requests: u64, queue: impl Fn(u64) -> u8) -> Trace {
     builder.build().unwrap()
 }
 
-/// Whether a request has the queue and the durability that it was given.
-fn has_its_own(trace: &Trace, row: usize) -> bool {
-    let (at, op) = (trace.offset_bytes[row] / 4096, trace.op[row]);
-    let queue = if op == Op::Flush { 31 } else { (at * 11 % 32) as u8 };
-    (trace.queue(row), trace.is_durable(row)) == (queue, at % 7 == 0 && op == Op::Write)
+/// Whether each request has the queue and the durability that it was given.
+fn have_their_own(trace: &Trace) -> bool {
+    let all = trace.requests(0..trace.len());
+    (0..all.len()).all(|row| {
+        let (at, op) = (all.offset_bytes[row] / 4096, all.op[row]);
+        let queue = if op == Op::Flush { 31 } else { (at * 11 % 32) as u8 };
+        (all.queue(row), all.is_durable(row)) == (queue, at % 7 == 0 && op == Op::Write)
+    })
 }
 
 #[test]
 fn queues_go_wherever_requests_go() {
     let trace = trace(200_000, |at| (at * 11 % 32) as u8);
-    assert!((0..trace.len()).all(|row| has_its_own(&trace, row)));
+    assert!(have_their_own(&trace));
     let folder = Folder::new();
     let path = folder.file("queues.parquet");
     trace.write_parquet(&path).unwrap();
@@ -41,14 +44,17 @@ fn queues_go_wherever_requests_go() {
     let source = Source::File(path.clone());
     let mut stream = TraceStream::open(&source, &OpenOptions::default(), &()).unwrap();
     while let Some(batch) = stream.next(&()).unwrap() {
-        assert!((0..batch.len()).all(|row| has_its_own(&batch, row)));
+        assert!(have_their_own(&batch));
     }
     assert_eq!(stream.digest(), trace.digest());
 
     let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
-    let window = pages.window();
+    let (window, requests) = (pages.window(), trace.requests(0..trace.len()));
     for row in 0..trace.len() {
-        assert_eq!((window.queue(row), window.is_durable(row)), (trace.queue(row), trace.is_durable(row)));
+        assert_eq!(
+            (window.queue(row), window.is_durable(row)),
+            (requests.queue(row), requests.is_durable(row))
+        );
     }
     let scan = PageScan::open(&source, &OpenOptions::default(), 4096, |_| ContentSource::None, &()).unwrap();
     let (mut windows, mut marks) = (scan.windows().unwrap(), Vec::<u8>::new());
@@ -63,7 +69,7 @@ fn queues_go_wherever_requests_go() {
         trace.of_volume("0").unwrap(),
         trace.sample(0.5, 1, SampleBy::Address).unwrap(),
     ] {
-        assert!(part.len() > 1_000 && (0..part.len()).all(|row| has_its_own(&part, row)));
+        assert!(part.len() > 1_000 && have_their_own(&part));
     }
 }
 
