@@ -151,7 +151,8 @@ impl Header {
             ReadError::Medium(cause) => DriveError::Medium { place: place(), cause },
             ReadError::Text(text) => DriveError::image(place(), format!("damaged: {text}")),
         })?;
-        match reader.hasher.finalize().as_bytes() == &self.digest && reader.is_at_end() {
+        let is_at_end = reader.left == 0 && reader.at == reader.chunk.len();
+        match reader.hasher.finalize().as_bytes() == &self.digest && is_at_end {
             true => Ok(image),
             false => Err(DriveError::image(place(), "damaged: its digest does not fit")),
         }
@@ -179,10 +180,6 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn is_at_end(&self) -> bool {
-        self.left == 0 && self.at == self.chunk.len()
-    }
-
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N], ReadError> {
         let mut bytes = [0; N];
         for byte in &mut bytes {

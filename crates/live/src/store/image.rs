@@ -222,9 +222,7 @@ impl Image {
             copies.retain(|&copy| copy != ppn);
         }
     }
-}
 
-impl Image {
     pub(crate) fn restore_block(&mut self, number: u32, state: BlockState) -> Result<(), String> {
         let full = self.geometry().pages_per_block;
         let fits = state.written <= full && !(state.retired && state.written > 0);
@@ -279,9 +277,7 @@ impl Image {
         self.lost.insert(number);
         Ok(())
     }
-}
 
-impl Image {
     pub(crate) fn mapped(&self) -> impl Iterator<Item = (u32, u32, Slot)> {
         let lpns = self.lpns.iter().enumerate();
         lpns.filter_map(|(lpn, &slot)| {
