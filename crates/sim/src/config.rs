@@ -351,8 +351,7 @@ impl EngineConfig {
         (self.hash_us * 1000.0).round() as u64
     }
 
-    /// Time of DRAM and link for a page that RAM takes.
-    pub fn write_cache_ns(&self) -> u64 {
+    pub(crate) fn write_cache_ns(&self) -> u64 {
         (self.write_cache_us * 1000.0).round() as u64
     }
 
@@ -371,8 +370,7 @@ impl EngineConfig {
         (self.idle_us * 1000.0).round() as u64
     }
 
-    /// Length of a batch of collection; 0: none.
-    pub fn collection_batch_ns(&self) -> u64 {
+    pub(crate) fn collection_batch_ns(&self) -> u64 {
         (self.collection_batch_us * 1000.0).round() as u64
     }
 

@@ -6,15 +6,14 @@ const NEVER: u64 = u64::MAX;
 /// of equals the lower number, so the order never depends on that of calls. A change takes one comparison a level and
 /// no unpredictable branches, as a heap would.
 #[derive(Debug, Default)]
-pub struct EventQueue {
+pub(crate) struct EventQueue {
     times: Vec<u64>,
     /// The winner of each match; match 1 is the last, and those of match `m` are won in `2 m` and `2 m + 1`.
     winners: Vec<u32>,
 }
 
 impl EventQueue {
-    /// An empty queue of `units` units.
-    pub fn new(units: usize) -> Self {
+    pub(crate) fn new(units: usize) -> Self {
         let leaves = units.next_power_of_two().max(2);
         let mut winners = vec![0; leaves];
         for (at, winner) in winners.iter_mut().enumerate().skip(1) {
@@ -27,14 +26,14 @@ impl EventQueue {
 
     /// The first of the units, and when it is due; `u64::MAX` when nothing is pending.
     #[inline]
-    pub fn next(&self) -> (u64, u32) {
+    pub(crate) fn next(&self) -> (u64, u32) {
         let unit = self.winners.get(1).copied().unwrap_or(0);
         (self.times.get(unit as usize).copied().unwrap_or(NEVER), unit)
     }
 
     /// Sets the due time of a unit's pending completion; `u64::MAX`: there is none.
     #[inline]
-    pub fn set(&mut self, unit: u32, time_ns: u64) {
+    pub(crate) fn set(&mut self, unit: u32, time_ns: u64) {
         self.times[unit as usize] = time_ns;
         // Who plays on the lowest level: the unit and its neighbour; above: the winner and that of the neighbouring match.
         let mut best = (time_ns, unit);

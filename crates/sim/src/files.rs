@@ -12,7 +12,6 @@ use crate::registry::{system_names, system_toml};
 
 pub(crate) const LISTED: &str = "`flashtwin systems NAME` lists every key";
 
-/// One file, or one preset.
 #[derive(Debug, Clone)]
 pub(crate) struct Layer {
     /// The path, or the name of the preset.
@@ -32,7 +31,6 @@ struct Kind {
 const SYSTEM: Kind = Kind { word: "system", names: system_names, text: system_toml };
 const DEVICE: Kind = Kind { word: "device", names: device_names, text: device_toml };
 
-/// A system's file and those that it is based on, the base of all first.
 pub(crate) fn system_layers(name: &str) -> Result<Vec<Layer>, ConfigError> {
     layers(&SYSTEM, name)
 }

@@ -5,9 +5,10 @@
 
 mod aged;
 mod config;
+#[doc(hidden)] // For the tests and benches of this crate.
 pub mod engine;
 mod error;
-pub mod event_queue;
+mod event_queue;
 mod files;
 mod finished;
 mod history;

@@ -22,7 +22,6 @@ pub struct TableBytes {
 /// Tables of controller and engine for `footprint` logical pages and `contents` contents.
 pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
     let (controller, trace) = Ftl::table_bytes(config, geometry, footprint, contents);
-    // The engine's write pointer of each block.
     let device = controller + geometry.block_index_len() as u64 * 2;
     TableBytes { reserved_bytes: device + trace, touched_bytes: trace }
 }

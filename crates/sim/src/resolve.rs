@@ -74,17 +74,12 @@ impl Resolved {
         Ok(enough)
     }
 
-    fn pages_are_small(&self) -> bool {
-        self.config.nand.page_bytes < 4096
-    }
-
     /// The contents that a replay of a trace needs: none for a system that does not look at
     /// them where the trace has none.
     pub fn content_source(&self, trace_has_content: bool) -> ContentSource {
+        let recorded = trace_has_content && self.config.nand.page_bytes >= 4096;
         match (self.config.replay.content, self.config.ftl.looks_at_contents()) {
-            (ContentSource::Recorded, false) if !trace_has_content || self.pages_are_small() => {
-                ContentSource::None
-            }
+            (ContentSource::Recorded, false) if !recorded => ContentSource::None,
             (source, _) => source.with_seed(self.config.seed),
         }
     }

@@ -149,10 +149,7 @@ impl SteppedDrive {
         self.engine.controller_mut().forget_content(Content::new(content));
     }
 
-    /// Lets time pass.
-    ///
-    /// # Errors
-    /// A controller error; later results have no meaning.
+    /// Lets time pass. After an error of the controller results have no meaning.
     pub fn advance(&mut self, now_ns: u64) -> Result<(), SimError> {
         self.clock_ns = now_ns.max(self.clock_ns);
         self.engine.advance(now_ns)
@@ -176,9 +173,6 @@ impl SteppedDrive {
     }
 
     /// Ends a profiling period: copies are made as popularity has earned them, which costs no time.
-    ///
-    /// # Errors
-    /// A controller error.
     pub fn end_period(&mut self, now_ns: u64) -> Result<(), SimError> {
         self.advance(now_ns)?;
         if self.periods.len() as u64 >= MOST_PERIODS {
@@ -189,9 +183,6 @@ impl SteppedDrive {
     }
 
     /// Serves everything under way and returns the results, as a replay does.
-    ///
-    /// # Errors
-    /// A controller error.
     pub fn finish(mut self) -> Result<RunResult, SimError> {
         self.engine.drain()?;
         let last_ns = if self.outline.requests == 0 { 0 } else { self.outline.duration_ns + 1 };

@@ -77,7 +77,6 @@ impl BlockTimes {
     }
 }
 
-/// The lowest and the highest time of a bucket.
 fn range_ns(bucket: usize) -> (u64, u64) {
     (step_ns::<BUCKETS_SHIFT>(bucket), step_ns::<BUCKETS_SHIFT>(bucket + 1).wrapping_sub(1))
 }
@@ -141,7 +140,6 @@ impl Blocks {
         is_earlier
     }
 
-    /// Counts requests with the open block.
     pub(super) fn count(&mut self, counted: &BlockTimes) {
         self.open.add(counted);
     }
@@ -178,7 +176,6 @@ impl Blocks {
         }
     }
 
-    /// All blocks that have requests, kind by kind.
     pub(super) fn rows(kinds: [(&'static str, &Self); 3]) -> Vec<BlockRow> {
         // Blocks of a kind that came seldom may have grown less.
         let requests_each = kinds.iter().map(|(_, blocks)| blocks.requests_each).max().unwrap_or(1);

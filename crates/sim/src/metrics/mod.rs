@@ -1,5 +1,3 @@
-//! Measurements during a run.
-
 mod blocks;
 mod by_volume;
 mod course;
@@ -53,9 +51,7 @@ impl Metrics {
             receivers: Receivers::default(),
         }
     }
-}
 
-impl Metrics {
     /// The warm-up has ended: all so far is forgotten, and requests before `first` do not count.
     pub(crate) fn restart(&mut self, first: u64, now_ns: u64) {
         [&mut self.reads, &mut self.writes, &mut self.flushes]
@@ -68,7 +64,6 @@ impl Metrics {
         self.receivers.restart(first);
     }
 
-    /// The blocks of the trace, kind by kind of each.
     pub(crate) fn blocks(&self) -> Vec<BlockRow> {
         Response::block_rows([&self.reads, &self.writes, &self.flushes])
     }

@@ -88,7 +88,6 @@ impl QueueSeries {
         }
     }
 
-    /// Forgets the bins so far.
     pub(crate) fn restart(&mut self, now_ns: u64) {
         self.finish(now_ns);
         self.bins.iter_mut().for_each(|bins| bins.fill(Bin::default()));

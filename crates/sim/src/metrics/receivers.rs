@@ -33,13 +33,11 @@ impl Receivers {
         Self { wanted, log, by_volume, timeline, ..Self::default() }
     }
 
-    /// Tables begin anew with request `first`.
     pub(crate) fn restart(&mut self, first: u64) {
         self.first = first;
         self.by_volume.iter_mut().for_each(|volumes| volumes.restart());
     }
 
-    /// For a caller that takes completions.
     pub(crate) fn to_caller() -> Self {
         Self { wanted: true, completions: Some(Vec::new()), ..Self::default() }
     }

@@ -12,12 +12,12 @@ use crate::engine::Ledger;
 /// Blocks of the trace are counted at their end only, by the increase of sum and buckets.
 #[derive(Debug)]
 pub(crate) struct Response {
-    whole: Tally,
+    pub(crate) whole: Tally,
     /// Its count and its histogram follow from `buckets` at the end.
     period: Tally,
     buckets: Vec<u64>,
     blocks: Blocks,
-    course: Course,
+    pub(crate) course: Course,
     /// Sums over the course, computed on first use, at the end of the run.
     ledgers: OnceCell<Ledgers>,
 }
@@ -73,16 +73,12 @@ impl WideSum {
 /// Response times of one period. Without the histogram, because a trace may have a great many periods.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeriodResponse {
-    count: u64,
+    pub(crate) count: u64,
     sum_ns: u128,
     pub(crate) p99_ns: Option<u64>,
 }
 
 impl PeriodResponse {
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-
     pub(crate) fn mean_ns(&self) -> Option<f64> {
         mean(self.sum_ns, self.count)
     }
@@ -156,7 +152,6 @@ impl Response {
         Self { whole, period, buckets, blocks, course: Course::default(), ledgers: OnceCell::new() }
     }
 
-    /// Request `number` of the trace is complete.
     #[inline]
     pub(crate) fn record(&mut self, number: u64, arrival_ns: u64, total: u64, ledger: &Ledger) {
         if !self.blocks.is_of_another(number) {
@@ -208,14 +203,6 @@ impl Response {
         })
     }
 
-    pub(crate) fn course(&self) -> &Course {
-        &self.course
-    }
-
-    pub(crate) fn widen_course(&mut self) {
-        self.course.widen();
-    }
-
     pub(crate) fn ledgers(&self) -> &Ledgers {
         self.ledgers.get_or_init(|| self.course.ledgers())
     }
@@ -241,10 +228,6 @@ impl Response {
             self.period = Tally::new();
         }
         ended
-    }
-
-    pub(crate) fn whole(&self) -> &Tally {
-        &self.whole
     }
 
     /// The blocks of reads, writes and flushes after the last period, kind by kind of each block.
@@ -278,7 +261,7 @@ mod tests {
             let recorded = histogram.iter_recorded();
             recorded.map(|at| (at.value_iterated_to(), at.count_since_last_iteration())).collect()
         };
-        let ours = &response.whole().histogram;
+        let ours = &response.whole.histogram;
         assert_eq!((all(ours), ours.max()), (all(&histogram), histogram.max()));
     }
 
@@ -289,13 +272,13 @@ mod tests {
         (0..1_000).for_each(|at| response.record(0, 0, 1 << (62 + at % 2), &flash(1 << (62 + at % 2))));
         response.end_period();
         let unit = 2.0_f64.powi(62);
-        assert_eq!(response.whole().mean_ns(), Some(1.5 * unit));
-        assert!((response.whole().stddev_ns().unwrap() / unit - 0.5).abs() < 1e-9);
+        assert_eq!(response.whole.mean_ns(), Some(1.5 * unit));
+        assert!((response.whole.stddev_ns().unwrap() / unit - 0.5).abs() < 1e-9);
         // Where all are equal there is none, however long they took.
         let mut equal = Response::new(None);
         (0..3).for_each(|_| equal.record(0, 0, 83_725, &flash(83_725)));
         equal.end_period();
-        assert_eq!(equal.whole().stddev_ns(), Some(0.0));
+        assert_eq!(equal.whole.stddev_ns(), Some(0.0));
     }
 
     #[test]
@@ -306,7 +289,7 @@ mod tests {
             response.record(0, 0, value, &flash(value));
         }
         response.end_period();
-        let tally = response.whole();
+        let tally = &response.whole;
         let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
         let variance = values.iter().map(|&v| (v as f64 - mean).powi(2)).sum::<f64>() / values.len() as f64;
         assert_eq!(tally.mean_ns(), Some(mean));
@@ -323,7 +306,7 @@ mod tests {
         let mut response = Response::new(None);
         (0..1_000).for_each(|at| response.record(0, 0, (1 << 40) + at % 2, &flash((1 << 40) + at % 2)));
         response.end_period();
-        assert_eq!(response.whole().stddev_ns(), Some(0.5));
+        assert_eq!(response.whole.stddev_ns(), Some(0.5));
     }
 
     #[test]
@@ -342,7 +325,7 @@ mod tests {
     #[test]
     fn nothing_measured_is_missing_not_zero() {
         let response = Response::new(None);
-        assert_eq!(response.whole().mean_ns(), None);
-        assert_eq!(response.whole().percentile_ns(99.0), None);
+        assert_eq!(response.whole.mean_ns(), None);
+        assert_eq!(response.whole.percentile_ns(99.0), None);
     }
 }

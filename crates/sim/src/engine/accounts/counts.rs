@@ -11,13 +11,10 @@ counts! {
         pub requests: [u64; HostOp::COUNT],
         /// Page operations: reads, writes, trims; flushes have none.
         pub page_ops: [u64; HostOp::COUNT],
-        /// Outcomes of page operations.
         pub pages: EnginePageCounts,
-        /// Waits of page operations for pages of the mapping tables.
         pub tables: TableWaitCounts,
         /// Of the reads from controller RAM: those of pages whose newest write was not decided yet.
         pub undecided_reads: u64,
-        /// Page reads of pages whose newest write was not decided but already trimmed: no flash.
         pub undecided_unmapped_reads: u64,
         /// Old pages of partial writes that were still in controller RAM.
         pub old_page_buffer_reads: u64,
@@ -27,9 +24,7 @@ counts! {
         pub flash_ops: [u64; 3],
         /// Of the pages read, those that were sensed with others of their flash page.
         pub reads_with_others: u64,
-        /// Pages of parity that were programmed.
         pub parity_pages: u64,
-        /// Time that page operations waited for mapping-table pages, summed.
         pub table_wait_ns: u64,
     }
 }

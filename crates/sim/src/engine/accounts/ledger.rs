@@ -55,11 +55,9 @@ pub enum Charge {
 }
 
 impl Charge {
-    /// Number of charges, for arrays indexed by `charge as usize`.
     pub const COUNT: usize = 22;
     /// Charges that are waits for a unit which was held.
     pub const HOLDERS: usize = 8;
-    /// Charges that are waits.
     pub const WAITS: usize = 18;
 
     /// Each charge with its name in results and the awaited resource, in the order of their numbers.
@@ -88,7 +86,6 @@ impl Charge {
         (Self::Controller, "controller", "service"),
     ];
 
-    /// All of them, in the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = {
         let mut all = [Self::HostRead; Self::COUNT];
         let mut at = 0;
@@ -99,7 +96,6 @@ impl Charge {
         all
     };
 
-    /// The name that results use.
     pub fn name(self) -> &'static str {
         Self::TABLE[self as usize].1
     }
@@ -110,7 +106,6 @@ impl Charge {
     }
 }
 
-/// Nanoseconds by [`Charge`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ledger {
     ns: [u64; Charge::COUNT],
@@ -127,13 +122,11 @@ impl Ledger {
         self.ns.iter().sum()
     }
 
-    /// The time charged to one cause.
     #[inline]
     pub fn of(&self, charge: Charge) -> u64 {
         self.ns[charge as usize]
     }
 
-    /// Charges `ns` more.
     #[inline]
     pub fn charge(&mut self, charge: Charge, ns: u64) {
         self.charge_numbered(charge as usize, ns);

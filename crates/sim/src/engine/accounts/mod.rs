@@ -29,12 +29,9 @@ impl OpenLedger {
     }
 }
 
-/// The books of one device.
 #[derive(Debug)]
 pub struct Accounts<O> {
-    /// Receives events and their times.
     pub observer: O,
-    /// Counts so far.
     pub counts: EngineCounts,
     pub(super) unit_waits: UnitWaits,
     open: Slab<Ledger>,
@@ -51,7 +48,6 @@ pub(super) struct Books<'a, O> {
 }
 
 impl<O: Observer> Accounts<O> {
-    /// Empty books.
     pub fn new(observer: O) -> Self {
         Self {
             observer,

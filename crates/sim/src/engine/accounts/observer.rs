@@ -6,14 +6,11 @@ use flashtwin_trace::Op as HostOp;
 
 use super::ledger::{Charge, Ledger};
 
-/// A request as it comes.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrived {
     /// The request's place in the trace, from 0.
     pub number: u64,
-    /// Read, write, trim or flush.
     pub kind: HostOp,
-    /// Number of its page operations.
     pub pages: u32,
     /// Arrival by the trace's clock.
     pub time_ns: i64,
@@ -21,59 +18,44 @@ pub struct Arrived {
     pub arrival_ns: u64,
     /// Its first page on the host's address space; `None` of a flush.
     pub first_page: Option<u64>,
-    /// Its bytes.
     pub extent: Extent,
 }
 
 /// The bytes that a request addresses, as the trace has them; zeroes where only its pages are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Extent {
-    /// Number of the volume.
     pub volume: u32,
-    /// First byte on the volume.
     pub offset_bytes: u64,
-    /// How many.
     pub length_bytes: u32,
 }
 
-/// A request of the host's that is complete.
 #[derive(Debug)]
 pub struct Completed<'a> {
     /// The slot that the request had while it was under way; slots are used again.
     pub request: u32,
-    /// Its place in the trace, from 0.
     pub number: u64,
-    /// Read, write or flush.
     pub kind: HostOp,
-    /// Arrival in simulated time.
     pub arrival_ns: u64,
     /// Its response time.
     pub total_ns: u64,
-    /// Charges of the response time.
     pub ledger: &'a Ledger,
     /// The server of the page that completed last; `None` for controller RAM.
     pub server: Option<ServedBy>,
 }
 
-/// The flash page that served a read.
 #[derive(Debug, Clone, Copy)]
 pub struct ServedBy {
-    /// The chip.
     pub chip: Chip,
     /// Whether the page was read there although another place holds the home copy.
     pub redirected: bool,
 }
 
-/// A command that a unit takes up.
 #[derive(Debug)]
 pub struct Command<'a> {
-    /// The unit.
     pub unit: Unit,
-    /// Its channel.
     pub channel: Channel,
     /// The operation and its cause.
     pub name: &'static str,
-    /// Read, program or erase.
     pub kind: OpKind,
     /// Against whom it is held while the unit has it.
     pub holder: Charge,
@@ -83,24 +65,18 @@ pub struct Command<'a> {
     pub pages: &'a [Ppn],
     /// The slot of the request that waits for it.
     pub request: Option<u32>,
-    /// When it begins.
     pub begin_ns: u64,
     /// When the array is done with it unless it is suspended; of a read, the data have to come out then.
     pub end_ns: u64,
-    /// How long the array works on it.
     pub array_ns: u64,
     /// Beginning and end of the time that the channel gives to its cycles, and to the data of a program.
     pub channel_ns: (u64, u64),
 }
 
-/// A page that is hashed.
 #[derive(Debug, Clone, Copy)]
 pub struct Hashing {
-    /// When a lane takes it.
     pub begin_ns: u64,
-    /// When its hash is known.
     pub end_ns: u64,
-    /// The slot of the request that waits for it.
     pub request: Option<u32>,
 }
 
@@ -116,7 +92,6 @@ pub trait Observer {
     fn trimmed(&mut self, _arrived: &Arrived) {}
     /// The controller has chosen a flash page for one that the host wrote.
     fn programmed(&mut self, _lpn: Lpn) {}
-    /// A request is complete.
     fn completed(&mut self, _done: &Completed<'_>) {}
     /// A chip's queue (waiting and in service) changed to `length`.
     fn queue_changed(&mut self, _chip: Chip, _now_ns: u64, _length: u32) {}
@@ -128,7 +103,6 @@ pub trait Observer {
     fn follows_commands(&self) -> bool {
         false
     }
-    /// A unit takes up a command.
     fn command_begins(&mut self, _command: &Command<'_>) {}
     /// The data of the read that the unit has in service pass over the channel, from one time to another.
     fn data_come_out(&mut self, _unit: Unit, _channel_ns: (u64, u64)) {}
@@ -138,7 +112,6 @@ pub trait Observer {
     fn command_goes_on(&mut self, _unit: Unit, _span_ns: (u64, u64)) {}
     /// A block has been erased, by a command or in no time.
     fn erased(&mut self, _block: Block, _now_ns: u64) {}
-    /// The hash unit takes in a page.
     fn hashing(&mut self, _hashing: &Hashing) {}
     /// A unit of the chip served the host's read or program.
     fn served(&mut self, _chip: Chip, _program: bool) {}

@@ -116,20 +116,17 @@ fn idle_units(concurrency: Concurrency, geometry: &Geometry) -> By<Unit, Vec<Uni
     By::new(chips.map(|chip| UnitState::new(chip, geometry.channel_of_chip(chip))).collect())
 }
 
-fn units_of_planes(planes_per_unit: u32, geometry: &Geometry) -> By<Plane, Vec<Unit>> {
-    By::new(geometry.all_planes().map(|plane| Unit::new(plane.number() / planes_per_unit)).collect())
-}
-
 impl Array {
     pub(crate) fn new(device: &NandDevice, config: &EngineConfig, flash: FlashArray, seed: u64) -> Self {
         let geometry = device.geometry.clone();
         let planes_per_unit = geometry.planes_per_chip() / units_in_chip(config.concurrency, &geometry);
         let units = idle_units(config.concurrency, &geometry);
+        let unit_of = |plane: Plane| Unit::new(plane.number() / planes_per_unit);
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         Self {
             now_ns: 0,
             events: EventQueue::new(units.len()),
-            unit_of_plane: units_of_planes(planes_per_unit, &geometry),
+            unit_of_plane: By::new(geometry.all_planes().map(unit_of).collect()),
             ops: Pool::new(),
             buses: By::new(vec![Bus::default(); geometry.channels as usize]),
             flash,

@@ -24,7 +24,7 @@ pub(super) struct ProgramUnits {
     /// By slot of an operation: the next of its unit, [`NONE`] behind the last.
     behind: Vec<u32>,
     host_gathered: u32,
-    host_under_way: u32,
+    pub(super) host_under_way: u32,
     /// Units that bring one of parity (0: none); units since the last one, of the host's and of the controller's own.
     data_units: u32,
     since_parity: [u32; 2],
@@ -85,11 +85,6 @@ impl ProgramUnits {
             pages += 1;
         }
         pages
-    }
-
-    #[inline]
-    pub(super) fn host_page_programmed(&mut self) {
-        self.host_under_way -= 1;
     }
 
     fn brings_parity(&mut self, host: bool) -> bool {

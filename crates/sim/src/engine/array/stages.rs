@@ -90,7 +90,7 @@ impl Array {
             Work::HostProgram => {
                 accounts.observer.served(chip, true);
                 if let Some(units) = &mut self.program_units {
-                    units.host_page_programmed();
+                    units.host_under_way -= 1;
                 }
                 self.program(op.ppn, accounts);
             }

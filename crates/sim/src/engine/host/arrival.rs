@@ -69,7 +69,6 @@ impl Arrivals<'_> {
         self.simulated_ns(self.window.time_ns[index])
     }
 
-    /// A time of the trace's clock in simulated nanoseconds.
     #[inline]
     pub fn simulated_ns(&self, time_ns: i64) -> u64 {
         if self.speed == 1.0 { time_ns as u64 } else { self.scaled_ns(time_ns) }
@@ -83,15 +82,11 @@ impl Arrivals<'_> {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Gets ready for a window's requests.
     pub fn begin_window(&mut self) {
         self.decider.look_ahead.begin_window();
     }
 
     /// Lets time pass until the request arrives, and takes it in.
-    ///
-    /// # Errors
-    /// A controller error, or a broken rule of the medium.
     #[inline]
     pub fn serve(&mut self, arrivals: &Arrivals<'_>, index: usize) -> Result<(), SimError> {
         arrivals.look_ahead(index);
@@ -159,9 +154,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Operations of the replication phase are passed to `inspect` and carried out in no time, because the mirror
     /// serves the host.
-    ///
-    /// # Errors
-    /// A controller error.
     pub fn end_period(&mut self, inspect: impl FnOnce(&[FlashOp])) -> Result<(), SimError> {
         let back = &mut self.decider.back;
         back.controller.end_period(&mut back.own_ops)?;

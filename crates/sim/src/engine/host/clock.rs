@@ -86,10 +86,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.back.array.next_event_ns().min(hashed).min(self.decider.interface.delayed_ns)
     }
 
-    /// Lets time pass until `time_ns`.
-    ///
-    /// # Errors
-    /// A controller error, or a broken rule of the medium.
     pub fn advance(&mut self, time_ns: u64) -> Result<(), SimError> {
         if time_ns >= self.checkpoints.next_ns {
             self.checkpoint_until(time_ns);
@@ -100,7 +96,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         back.accounts.take_failure()
     }
 
-    /// Time of the next event; `None` if there is none.
     pub fn next_event_ns(&self) -> Option<u64> {
         let next = self.next_step_ns().min(self.checkpoints.next_ns);
         (next != NO_EVENT).then_some(next)
@@ -108,9 +103,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Serves everything under way. The write cache is flushed last, and then program units that
     /// are not full.
-    ///
-    /// # Errors
-    /// A controller error, or a broken rule of the medium.
     pub fn drain(&mut self) -> Result<(), SimError> {
         if self.decider.interface.front.is_some() {
             self.let_all_in();

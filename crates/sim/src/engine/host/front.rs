@@ -134,7 +134,7 @@ pub(super) struct Front {
     /// By the engine's slot; `entering` is that of the request that is being taken in.
     tickets: Vec<Ticket>,
     entering: Ticket,
-    addresses: Vec<u64>,
+    pub(super) addresses: Vec<u64>,
 }
 
 impl Front {
@@ -185,14 +185,6 @@ impl Front {
         if self.addresses.len() < addresses.len() {
             self.addresses = addresses.to_vec();
         }
-    }
-
-    pub(super) fn lend_addresses(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.addresses)
-    }
-
-    pub(super) fn take_back(&mut self, addresses: Vec<u64>) {
-        self.addresses = addresses;
     }
 
     pub(super) fn next_ns(&self) -> u64 {

@@ -125,7 +125,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         // The window is that of the one request.
         self.look_ahead.begin_window();
         let front = self.interface.front.as_mut();
-        let addresses = front.map(|front| front.lend_addresses()).unwrap_or_default();
+        let addresses = front.map(|front| std::mem::take(&mut front.addresses)).unwrap_or_default();
         let window = Window {
             first_request: asked.number,
             time_ns: &[asked.time_ns],
@@ -143,7 +143,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         let arrivals = Arrivals { window, queue_depth: 0, speed: 1.0, read_modify_write };
         let taken_in = self.take_in(&arrivals, 0, due_ns - self.interface.controller_ns);
         if let Some(front) = &mut self.interface.front {
-            front.take_back(addresses);
+            front.addresses = addresses;
         }
         taken_in
     }

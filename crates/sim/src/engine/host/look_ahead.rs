@@ -14,7 +14,6 @@ const NEXT: usize = 4;
 const LAST: usize = 2;
 /// Distances of the prefetches of the trace's columns, in page operations or requests.
 pub(super) const COLUMN: usize = 64;
-/// Entries of a column of 32-bit numbers in a cache line.
 pub(super) const LINE: usize = 16;
 
 #[derive(Debug)]

@@ -86,7 +86,6 @@ struct Checkpoints {
     every_ns: u64,
 }
 
-/// The event engine of one device.
 pub struct Engine<C, O> {
     decider: Decider<C, O>,
     checkpoints: Checkpoints,
@@ -112,7 +111,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Decides the flash operations.
     pub fn controller(&self) -> &C {
         &self.decider.back.controller
     }
@@ -121,7 +119,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         &mut self.decider.back.controller
     }
 
-    /// Counts, ledgers and the observer.
     pub fn accounts(&self) -> &Accounts<O> {
         &self.decider.back.accounts
     }
@@ -130,7 +127,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         &mut self.decider.back.accounts
     }
 
-    /// The observer, at the end of a run.
     pub fn into_observer(self) -> O {
         self.decider.back.accounts.observer
     }
@@ -139,7 +135,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.back.array.channel_busy_ns()
     }
 
-    /// Busy time of each chip: the mean over its units.
     pub fn chip_busy_ns(&self) -> By<Chip, Vec<u64>> {
         self.decider.back.array.chip_busy_ns()
     }
@@ -149,7 +144,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.back.array.queue_lengths()
     }
 
-    /// Simulated time so far.
     pub fn now_ns(&self) -> u64 {
         self.decider.back.now_ns()
     }
@@ -164,7 +158,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.decider.interface.front.is_some()
     }
 
-    /// Pages that the hash unit took in.
     pub(crate) fn pages_hashed(&self) -> u64 {
         self.decider.hash.as_ref().map_or(0, HashUnit::pages)
     }

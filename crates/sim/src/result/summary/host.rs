@@ -1,5 +1,3 @@
-//! The host's requests and their response times.
-
 use flashtwin_ftl::PageCounts;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,13 +41,13 @@ pub(super) struct Responses {
 
 impl Responses {
     pub(super) fn of(metrics: &Metrics) -> Responses {
-        let (reads, writes) = (metrics.reads.whole(), metrics.writes.whole());
+        let (reads, writes) = (&metrics.reads.whole, &metrics.writes.whole);
         let mut all = reads.clone();
         all.add(writes);
         Responses {
             read: Response::of(reads, &metrics.reads.ledgers().whole()),
             write: Response::of(writes, &metrics.writes.ledgers().whole()),
-            flush: Response::of(metrics.flushes.whole(), &metrics.flushes.ledgers().whole()),
+            flush: Response::of(&metrics.flushes.whole, &metrics.flushes.ledgers().whole()),
             all: Response::of(&all, &all_ledgers(metrics).whole()),
         }
     }

@@ -121,17 +121,17 @@ impl SlowRow {
 /// All kinds have the same buckets, so that they can be compared.
 fn make_equally_wide(metrics: &mut Metrics) {
     let mut kinds = [&mut metrics.reads, &mut metrics.writes, &mut metrics.flushes];
-    let widest = kinds.iter().map(|kind| kind.course().width_ns()).max().unwrap_or(0);
+    let widest = kinds.iter().map(|kind| kind.course.width_ns()).max().unwrap_or(0);
     for kind in &mut kinds {
-        while kind.course().width_ns() < widest {
-            kind.widen_course();
+        while kind.course.width_ns() < widest {
+            kind.course.widen();
         }
     }
 }
 
 fn kinds(metrics: &Metrics) -> [(&'static str, &Course, &Ledgers); 3] {
     [("read", &metrics.reads), ("write", &metrics.writes), ("flush", &metrics.flushes)]
-        .map(|(name, kind)| (name, kind.course(), kind.ledgers()))
+        .map(|(name, kind)| (name, &kind.course, kind.ledgers()))
 }
 
 fn slowest(ledgers: &Ledgers) -> [(&'static str, Share); 2] {

@@ -94,12 +94,12 @@ rows! {
 impl LatencyRow {
     pub(super) fn all(run: &FinishedRun<'_>) -> Vec<LatencyRow> {
         let metrics = &run.engine.accounts().observer;
-        let (reads, writes) = (metrics.reads.whole(), metrics.writes.whole());
+        let (reads, writes) = (&metrics.reads.whole, &metrics.writes.whole);
         let mut all = reads.clone();
         all.add(writes);
         let mut rows = Vec::new();
         for (kind, tally) in
-            [("read", reads), ("write", writes), ("all", &all), ("flush", metrics.flushes.whole())]
+            [("read", reads), ("write", writes), ("all", &all), ("flush", &metrics.flushes.whole)]
         {
             let buckets = tally.histogram.iter_recorded();
             rows.extend(buckets.map(|bucket| LatencyRow {

@@ -1,5 +1,3 @@
-//! Requests by volume.
-
 use flashtwin_analysis::rows;
 use flashtwin_trace::Op;
 
