@@ -5,12 +5,13 @@ use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::counts::Counts;
 use crate::error;
 use crate::input::Accumulator;
 use crate::metric::{FirstPass, Metric, Table};
 use crate::page_ops::{at, known};
 use crate::periods::Clock;
-use crate::popularity::{curve_steps, ranks};
+use crate::popularity::curve_steps;
 use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
@@ -125,7 +126,7 @@ pub(crate) struct DriftFollower {
     clock: Clock,
     flags: Vec<u8>,
     /// In the current period.
-    reads: Vec<u32>,
+    reads: Counts,
     /// Contents seen in this period, and in the one before.
     now: Vec<u32>,
     before: Vec<u32>,
@@ -145,7 +146,7 @@ impl DriftFollower {
             sample,
             clock,
             flags: Vec::new(),
-            reads: Vec::new(),
+            reads: Counts::default(),
             now: Vec::new(),
             before: Vec::new(),
             row: Row::default(),
@@ -159,7 +160,6 @@ impl DriftFollower {
 
     fn access(&mut self, op: Op, content: u32) {
         let flags = at(&mut self.flags, content, 0);
-        let reads = at(&mut self.reads, content, 0);
         let is = |bit: u8| u64::from(*flags & bit != 0);
         let mut one = Row { new_contents: 1 - is(flag::SEEN), ..Row::default() };
         if op == Op::Read {
@@ -168,7 +168,7 @@ impl DriftFollower {
             one.read_before = is(flag::READ_BEFORE);
             one.seen_before = is(flag::SEEN_BEFORE);
             one.first_read = 1 - is(flag::READ);
-            *reads = reads.saturating_add(1);
+            self.reads.add_one(content);
         }
         self.row.add(one);
         if !self.sample.is_all() && self.clock.period() > 0 {
@@ -184,8 +184,8 @@ impl DriftFollower {
     }
 
     fn end_period(&mut self) {
-        let read = |&content: &u32| self.reads[content as usize] > 0;
-        let order = ranks(self.now.iter().copied().filter(read), |content| self.reads[content as usize]);
+        let read = |&content: &u32| self.reads.get(content) > 0;
+        let order = self.reads.ranks(self.now.iter().copied().filter(read));
         if self.first_order.is_empty() {
             self.first_order.clone_from(&order);
         }
@@ -196,7 +196,7 @@ impl DriftFollower {
         for &content in &self.now {
             let flags = &mut self.flags[content as usize];
             *flags = *flags & !flag::SEEN_NOW | flag::SEEN_BEFORE;
-            self.reads[content as usize] = 0;
+            self.reads.reset(content);
         }
         for &content in &order {
             self.flags[content as usize] |= flag::READ_BEFORE;
@@ -218,7 +218,7 @@ impl DriftFollower {
         let mut sum = 0;
         for ranks in curve_steps(contents, POINTS_MAX) {
             let next = &self.first_order[ranks.clone()];
-            sum += next.iter().map(|&content| u64::from(self.reads[content as usize])).sum::<u64>();
+            sum += next.iter().map(|&content| self.reads.get(content)).sum::<u64>();
             self.curves.push(PeriodCurveRow {
                 period: self.clock.period(),
                 value_fraction: ranks.end as f64 / contents as f64,

@@ -6,6 +6,7 @@
 mod basics;
 mod before;
 mod characterize;
+mod counts;
 mod drift;
 mod duplication;
 mod error;

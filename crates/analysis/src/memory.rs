@@ -18,6 +18,8 @@ use crate::wa::WaSimulator;
 
 /// Bytes of a page beside its number: the content that it holds.
 const CONTENT_BYTES: f64 = 4.0;
+/// Distinct pages that 32 bits number, without a few for the stack of reuse distances.
+const PAGES_MAX: f64 = (u32::MAX - 511) as f64;
 /// Pages of a chunk of logical locality.
 const CHUNK_PAGES: f64 = 1024.0;
 
@@ -67,6 +69,12 @@ impl Need {
         }
     }
 
+    /// Distinct pages of the longest table.
+    fn pages(&self, about: &About, options: &Options) -> f64 {
+        let sizes = options.page_sizes(about.sector_bytes).into_iter();
+        sizes.map(|bytes| self.written.pages(bytes)).fold(self.accessed.pages(PAGE_BYTES), f64::max)
+    }
+
     /// Bytes that grow with pages, of which a sample keeps a share; and bytes of logical locality.
     fn bytes(&self, about: &About, options: &Options, in_memory: bool) -> (f64, f64) {
         let stacks = self.accessed.table_bytes(PAGE_BYTES, StackDistances::ITEM_BYTES);
@@ -106,7 +114,7 @@ pub(crate) fn check(
     let rate = options.sample_rate.min(1.0);
     let fits = |need: &Need| {
         let (pages, locality) = need.bytes(&about, options, in_memory);
-        pages * rate + locality <= allowed
+        pages * rate + locality <= allowed && need.pages(&about, options) * rate <= PAGES_MAX
     };
     if fits(&Need::at_most(&about)) {
         return Ok(());
@@ -121,6 +129,15 @@ fn too_large(about: &About, need: &Need, options: &Options, in_memory: bool, all
     let (pages, locality) = need.bytes(about, options, in_memory);
     let needed = pages * options.sample_rate.min(1.0) + locality;
     let words = |bytes: f64| bytes_in_words(bytes as u64);
+    let numbered = need.pages(about, options);
+    if needed <= allowed {
+        let what =
+            format!("it addresses about {numbered:.0} distinct pages, and {PAGES_MAX:.0} can be numbered");
+        let share = share(PAGES_MAX / numbered);
+        let cure =
+            format!("look at a share of them with `characterize --sample {share}`, or at a span of its time");
+        return TraceError::new(ErrorCause::TooLarge, &about.name, what, cure);
+    }
     let what = format!(
         "its {} requests address {} of distinct data, for which a characterization takes about {} of memory ({} for \
          distinct pages, {} for logical locality), {} is allowed",

@@ -7,6 +7,7 @@ use flashtwin_trace::{Op, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::counts::Counts;
 use crate::error;
 use crate::input::whole;
 use crate::rows::batch_of;
@@ -68,12 +69,12 @@ pub(crate) fn of_counts(values: &ValueCounts) -> Option<Popularity> {
         return None;
     }
     let (reads, writes) = (values.of(Op::Read), values.of(Op::Write));
-    let own_reads = descending(reads);
-    let own_writes = descending(writes);
-    let accessed = (0..reads.len() as u32)
-        .filter(|&content| reads[content as usize] > 0 || writes[content as usize] > 0);
-    let read_order = ranks(accessed, |content| reads[content as usize]);
-    let along = |counts: &[u32]| read_order.iter().map(|&c| counts[c as usize]).collect::<Vec<_>>();
+    let own_reads = reads.descending();
+    let own_writes = writes.descending();
+    let accessed = (0..reads.len().max(writes.len()) as u32)
+        .filter(|&content| reads.get(content) > 0 || writes.get(content) > 0);
+    let read_order = reads.ranks(accessed);
+    let along = |counts: &Counts| read_order.iter().map(|&content| counts.get(content)).collect();
     let mut curves = Curves::default();
     curves.add("read", &own_reads);
     curves.add("write", &own_writes);
@@ -88,7 +89,7 @@ pub(crate) fn of_counts(values: &ValueCounts) -> Option<Popularity> {
 
 /// Standard errors of `contents_for_50_percent` and `contents_for_80_percent` when sampled.
 pub(crate) fn concentration_errors(values: &ValueCounts, op: Op) -> [Option<f64>; 2] {
-    let of_groups = values.groups(op).map(|counts| concentration(&descending(&counts)));
+    let of_groups = values.groups(op).map(|counts| concentration(&counts.descending()));
     let error = |of: fn(&Concentration) -> f64| error::of_mean(of_groups.iter().map(|c| c.as_ref().map(of)));
     [error(|group| group.contents_for_50_percent), error(|group| group.contents_for_80_percent)]
 }
@@ -104,23 +105,8 @@ pub(crate) fn curve_steps(contents: usize, points: u64) -> impl Iterator<Item = 
     })
 }
 
-/// Contents by falling count; those of equal count stay in order of first appearance.
-pub(crate) fn ranks(contents: impl Iterator<Item = u32>, count: impl Fn(u32) -> u32) -> Vec<u32> {
-    // Count and content in one integer: sorted several times faster than pairs.
-    let mut order: Vec<u64> =
-        contents.map(|content| u64::from(!count(content)) << 32 | u64::from(content)).collect();
-    order.sort_unstable();
-    order.into_iter().map(|key| key as u32).collect()
-}
-
-fn descending(counts: &[u32]) -> Vec<u32> {
-    let mut counts: Vec<u32> = counts.iter().copied().filter(|&count| count > 0).collect();
-    counts.sort_unstable_by(|a, b| b.cmp(a));
-    counts
-}
-
-fn concentration(counts: &[u32]) -> Option<Concentration> {
-    let accesses: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+fn concentration(counts: &Counts) -> Option<Concentration> {
+    let accesses: u64 = counts.iter().sum();
     if accesses == 0 {
         return None;
     }
@@ -128,7 +114,7 @@ fn concentration(counts: &[u32]) -> Option<Concentration> {
     let holding = |percent: u128| {
         let mut sum = 0;
         // Integers, so that "at least" means just that.
-        let needed = counts.iter().position(|&count| {
+        let needed = counts.iter().position(|count| {
             sum += u128::from(count);
             sum * 100 >= u128::from(accesses) * percent
         });
@@ -147,14 +133,14 @@ struct Curves(Vec<PopularityRow>);
 
 impl Curves {
     /// Adds the curve of `counts` in their order; nothing when there are no accesses.
-    fn add(&mut self, kind: &'static str, counts: &[u32]) {
-        let accesses: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+    fn add(&mut self, kind: &'static str, counts: &Counts) {
+        let accesses: u64 = counts.iter().sum();
         if accesses == 0 {
             return;
         }
-        let mut sum = 0u64;
+        let (mut sum, mut left) = (0u64, counts.iter());
         for ranks in curve_steps(counts.len(), POINTS_MAX) {
-            sum += counts[ranks.clone()].iter().map(|&count| u64::from(count)).sum::<u64>();
+            sum += left.by_ref().take(ranks.len()).sum::<u64>();
             self.0.push(PopularityRow {
                 kind,
                 value_fraction: ranks.end as f64 / counts.len() as f64,

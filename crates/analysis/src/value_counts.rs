@@ -2,18 +2,18 @@
 
 use flashtwin_trace::{Op, Requests};
 
+use crate::counts::Counts;
 use crate::error;
 use crate::input::Accumulator;
-use crate::page_ops::{at, known, soon};
+use crate::page_ops::{known, soon};
 use crate::sample::{GROUPS, Sample};
-use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// The base of everything about popularity. 8 bytes a content.
 #[derive(Clone, Debug)]
 pub(crate) struct ValueCounts {
     sample: Sample,
     /// Reads and writes of contents that the sample keeps.
-    counts: [Vec<u32>; 2],
+    counts: [Counts; 2],
     pub(crate) accesses: [u64; 2],
     /// All contents seen, whether the sample keeps them or not.
     pub(crate) contents: u64,
@@ -21,16 +21,15 @@ pub(crate) struct ValueCounts {
 
 impl ValueCounts {
     pub(crate) fn new(sample: Sample) -> ValueCounts {
-        ValueCounts { sample, counts: [Vec::new(), Vec::new()], accesses: [0, 0], contents: 0 }
+        ValueCounts { sample, counts: Default::default(), accesses: [0, 0], contents: 0 }
     }
 
-    /// Both columns are equally long.
-    pub(crate) fn of(&self, op: Op) -> &[u32] {
+    pub(crate) fn of(&self, op: Op) -> &Counts {
         &self.counts[op as usize]
     }
 
     pub(crate) fn distinct(&self, op: Op) -> u64 {
-        self.of(op).iter().filter(|&&count| count > 0).count() as u64
+        self.of(op).iter().filter(|&count| count > 0).count() as u64
     }
 
     pub(crate) fn unique_percent(&self, op: Op) -> Option<f64> {
@@ -39,18 +38,17 @@ impl ValueCounts {
 
     pub(crate) fn unique_percent_error(&self, op: Op) -> Option<f64> {
         let groups = self.groups(op);
-        let sums = groups
-            .map(|counts| (counts.len() as u64, counts.iter().map(|&count| u64::from(count)).sum::<u64>()));
+        let sums = groups.map(|counts| (counts.len() as u64, counts.iter().sum::<u64>()));
         error::of_percent(&sums)
     }
 
     /// Those above 0.
-    pub(crate) fn groups(&self, op: Op) -> [Vec<u32>; GROUPS] {
-        let mut groups: [Vec<u32>; GROUPS] = Default::default();
-        for (content, &count) in self.of(op).iter().enumerate().filter(|&(_, &count)| count > 0) {
-            groups[self.sample.group_of_content(content as u32)].push(count);
+    pub(crate) fn groups(&self, op: Op) -> [Counts; GROUPS] {
+        let mut groups: [Vec<u64>; GROUPS] = Default::default();
+        for (content, count) in (0..).zip(self.of(op).iter()).filter(|&(_, count)| count > 0) {
+            groups[self.sample.group_of_content(content)].push(count);
         }
-        groups
+        groups.map(|counts| counts.into_iter().collect())
     }
 }
 
@@ -64,7 +62,7 @@ impl Accumulator for ValueCounts {
             let op = requests.op[index];
             for &content in soon(requests, index) {
                 // Most requests have the same op as this one.
-                prefetch(&self.counts[op as usize & 1], content as usize);
+                self.counts[op as usize & 1].prefetch(content);
             }
             for content in known(requests, index) {
                 self.contents = self.contents.max(u64::from(content) + 1);
@@ -72,11 +70,8 @@ impl Accumulator for ValueCounts {
                     continue;
                 }
                 self.accesses[op as usize] += 1;
-                let count = at(&mut self.counts[op as usize], content, 0);
-                *count = count.saturating_add(1);
+                self.counts[op as usize].add_one(content);
             }
         }
-        let longest = self.counts[0].len().max(self.counts[1].len());
-        self.counts.iter_mut().for_each(|column| column.resize(longest, 0));
     }
 }

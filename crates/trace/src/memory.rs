@@ -3,6 +3,7 @@
 use flashtwin_bits::memory_limits;
 
 use crate::error::{ErrorCause, TraceError};
+use crate::text::IDS_MAX;
 
 const LEAST_BYTES: u64 = 1 << 30;
 /// Memory that a request may add: distinct pages of a mebibyte in sectors of 512 bytes are far below.
@@ -56,6 +57,17 @@ pub(crate) fn check_growth(name: &str, requests: usize, (held, more): (u64, u64)
     ))
 }
 
+/// Refuses a trace whose contents 32 bits cannot number.
+pub(crate) fn too_many_contents(name: &str) -> TraceError {
+    let what = format!("it has {IDS_MAX} distinct contents or more, which 32 bits do not number");
+    TraceError::new(
+        ErrorCause::TooLarge,
+        name,
+        what,
+        "cut the file in time, for example day by day, and read each part",
+    )
+}
+
 /// Bytes of a request in columns, and of each of its contents.
 const COLUMNS_REQUEST_BYTES: u64 = 33;
 const COLUMNS_CONTENT_BYTES: u64 = 4;
@@ -89,6 +101,7 @@ pub fn bytes_in_words(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{OpenOptions, Source, Trace};
 
     #[test]
     fn few_requests_get_a_gibibyte_and_many_more() {
@@ -103,6 +116,19 @@ mod tests {
         assert_eq!(allowed_bytes(65, Some(free_bytes)), LEAST_BYTES);
         assert_eq!(allowed_bytes(65, Some(1000)), 1000);
         assert_eq!(allowed_bytes(1_000_000, Some(free_bytes)), free_bytes);
+    }
+
+    #[test]
+    fn contents_beyond_the_last_number_are_refused() {
+        let read = |contents: usize| {
+            let line = |nth| format!("{nth} 1 p {} 8 W 6 0 {nth:032x}\n", nth * 8);
+            let text: String = (0..contents).map(line).collect();
+            let source = Source::Bytes("many.fiu".to_owned(), text.into_bytes().into());
+            Trace::open(&source, &OpenOptions::default(), &())
+        };
+        assert_eq!(read(IDS_MAX - 1).map(|trace| trace.content_count() as usize), Ok(IDS_MAX - 1));
+        let error = read(IDS_MAX + 1).unwrap_err();
+        assert_eq!((error.cause, error.place.input.as_str()), (ErrorCause::TooLarge, "many.fiu"));
     }
 
     #[test]

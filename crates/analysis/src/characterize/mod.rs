@@ -5,7 +5,7 @@ mod second_pass;
 mod volumes;
 
 use arrow_array::RecordBatch;
-use flashtwin_trace::{Progress, Trace, TraceError};
+use flashtwin_trace::{ErrorCause, Progress, Trace, TraceError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,8 @@ use crate::options::Options;
 use crate::rows::{Row, schema_of};
 use crate::sample::Sample;
 use crate::temperature::{
-    CountWrites, FMinRow, FrequencyRow, PartitionsRow, Temperature, TemperatureBuilder, page_sizes,
+    CountWrites, FMinRow, FrequencyRow, PageWrites, PartitionsRow, Temperature, TemperatureBuilder,
+    page_sizes,
 };
 use crate::wa::{WaBuilder, WaCell, WriteAmplification};
 use second_pass::{Followed, SecondPass};
@@ -156,6 +157,7 @@ impl<'a> Work<'a> {
             self.progress.done += 1;
             for (&bytes, count) in sizes.iter().zip(counts) {
                 let writes = count.finish();
+                check_counts(&about.name, &writes)?;
                 if bytes == about.sector_bytes {
                     wa.sectors(&writes);
                 }
@@ -172,6 +174,16 @@ impl<'a> Work<'a> {
     }
 }
 
+/// Refuses counts that 32 bits do not hold.
+fn check_counts(name: &str, writes: &PageWrites) -> Result<(), TraceError> {
+    if !writes.writes.contains(&u32::MAX) {
+        return Ok(());
+    }
+    let what = format!("a page of {} bytes is written {} times or more", writes.page_bytes, u32::MAX);
+    let cure = "characterize spans of its time (--from, --to), because update frequencies have 32 bits";
+    Err(TraceError::new(ErrorCause::TooLarge, name, what, cure))
+}
+
 /// Each pass counts from 0.
 struct Passes<'a> {
     outer: &'a dyn Progress,
@@ -186,5 +198,22 @@ impl Progress for Passes<'_> {
 
     fn cancelled(&self) -> bool {
         self.outer.cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_writes_of_a_page_are_refused() {
+        let writes =
+            |most| PageWrites { page_bytes: 512, writes: vec![1, most], page_writes: 0, order: None };
+        assert_eq!(check_counts("vol", &writes(u32::MAX - 1)), Ok(()));
+        let error = check_counts("vol", &writes(u32::MAX)).unwrap_err().to_string();
+        assert!(
+            error.starts_with("vol: a page of 512 bytes is written 4294967295 times or more; "),
+            "{error}"
+        );
     }
 }

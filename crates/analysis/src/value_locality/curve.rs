@@ -1,14 +1,11 @@
 //! Miss-ratio curves from stack distances.
 
-use hashbrown::HashMap;
-
+use crate::counts::Counts;
 use crate::sample::GROUPS;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
-    counts: Vec<u32>,
-    /// How often a count went through all 32 bits.
-    wrapped: HashMap<u32, u32>,
+    counts: Counts,
     /// All accesses, also those without distance (the first of each item).
     pub(super) accesses: u64,
 }
@@ -17,28 +14,20 @@ impl Histogram {
     #[inline]
     pub(super) fn add(&mut self, distance: Option<u32>) {
         self.accesses += 1;
-        let Some(distance) = distance else { return };
-        let index = distance as usize;
-        if index >= self.counts.len() {
-            let longer = self.counts.len() + self.counts.len() / 2;
-            self.counts.resize(longer.max(index + 1), 0);
-        }
-        self.counts[index] = self.counts[index].wrapping_add(1);
-        if self.counts[index] == 0 {
-            *self.wrapped.entry(distance).or_default() += 1;
+        if let Some(distance) = distance {
+            self.counts.add_one(distance);
         }
     }
 
     /// `accesses` counts all, of which the share `rate` was expected to be seen.
     pub(super) fn curve(self, accesses: f64, rate: f64) -> MissRatioCurve {
-        let longest = self.counts.iter().rposition(|&count| count > 0);
-        let sizes = longest.map_or(0, |longest| longest + 1);
+        let used = (0..self.counts.len() as u32).rev().find(|&distance| self.counts.get(distance) > 0);
+        let sizes = used.map_or(0, |longest| longest as usize + 1);
         let mut below = 0;
         let mut hits = Vec::with_capacity(sizes + 1);
         hits.push(0);
-        for (distance, &count) in self.counts[..sizes].iter().enumerate() {
-            let wrapped = self.wrapped.get(&(distance as u32)).copied().unwrap_or(0);
-            below += (u64::from(wrapped) << 32) + u64::from(count);
+        for count in self.counts.iter().take(sizes) {
+            below += count;
             hits.push(below);
         }
         MissRatioCurve { hits, seen: self.accesses, expected: accesses * rate, rate }

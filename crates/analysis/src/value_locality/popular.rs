@@ -1,6 +1,7 @@
 //! The contents that are accessed most.
 
 use super::KINDS;
+use crate::counts::Counts;
 
 /// By kind the fewest contents with half of the accesses (CA-SSD paper, Fig. 4). Of equals those that appear first.
 #[derive(Clone, Debug, Default)]
@@ -10,13 +11,13 @@ pub(crate) struct PopularContents {
 }
 
 impl PopularContents {
-    pub(crate) fn new(counts: [&[u32]; KINDS]) -> PopularContents {
+    pub(crate) fn new(counts: [&Counts; KINDS]) -> PopularContents {
         let mut popular = PopularContents::default();
         for (kind, counts) in counts.into_iter().enumerate() {
             let (above, equal) = threshold(counts);
             let mut left = equal.1;
             popular.members[kind] = vec![0; counts.len().div_ceil(64)];
-            for (content, &count) in counts.iter().enumerate() {
+            for (content, count) in counts.iter().enumerate() {
                 let tie = count == equal.0 && left > 0;
                 left -= u64::from(tie);
                 if count > equal.0 || tie {
@@ -40,16 +41,16 @@ impl PopularContents {
 }
 
 /// The number of contents above a count, that count, and how many of those with just that count are popular.
-fn threshold(counts: &[u32]) -> (u64, (u32, u64)) {
-    let mut sorted: Vec<u32> = counts.iter().copied().filter(|&count| count > 0).collect();
-    sorted.sort_unstable_by(|a, b| b.cmp(a));
-    let total: u64 = sorted.iter().map(|&count| u64::from(count)).sum();
+fn threshold(counts: &Counts) -> (u64, (u64, u64)) {
+    let sorted = counts.descending();
+    let total: u64 = sorted.iter().sum();
     let mut sum = 0;
-    let half = sorted.iter().position(|&count| {
-        sum += u64::from(count);
+    let half = sorted.iter().position(|count| {
+        sum += count;
         sum * 2 >= total
     });
-    let Some(last) = half else { return (0, (u32::MAX, 0)) };
-    let above = sorted.partition_point(|&count| count > sorted[last]);
-    (above as u64, (sorted[last], (last + 1 - above) as u64))
+    let Some(last) = half else { return (0, (u64::MAX, 0)) };
+    let least = sorted.get(last as u32);
+    let above = sorted.iter().take_while(|&count| count > least).count();
+    (above as u64, (least, (last + 1 - above) as u64))
 }

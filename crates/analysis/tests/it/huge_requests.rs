@@ -91,6 +91,15 @@ fn what_would_take_too_much_is_refused_before_it_is_taken() {
 }
 
 #[test]
+fn pages_beyond_32_bits_are_refused() {
+    let error = characterize_trace(&huge_trace(4097, false), &Options { memory_gb: 1e9, ..small() }, &());
+    let message = error.unwrap_err().to_string();
+    for word in ["about 4296", "distinct pages", "--sample 0.9"] {
+        assert!(message.contains(word), "{word}: {message}");
+    }
+}
+
+#[test]
 fn what_is_addressed_again_and_again_is_not_refused() {
     // 300 requests of 64 MiB to the same place: sums say 19 GiB, of which 64 MiB are distinct.
     let trace = trace_of((0..300).map(|_| (Op::Write, 0, 64 << 20)));

@@ -120,7 +120,7 @@ impl Plan {
                 ContentPlan::Values(Box::new(plan))
             }
         };
-        check_rounds(&keys, trace_days.div_ceil(days), footprint, &kinds)?;
+        check_rounds(&keys, trace_days.div_ceil(days), footprint, &kinds, recipe.writes.zipf.is_none())?;
         Ok(Plan {
             name: recipe.name.clone(),
             kinds,
@@ -161,10 +161,17 @@ fn check_rounds(
     rounds: u64,
     footprint: u64,
     kinds: &[KindPlan; 2],
+    new_values: bool,
 ) -> Result<(), TraceError> {
     // A round brings a value for each page accessed at most, and as many pages.
     let of_a_round = kinds[READ].pages + kinds[WRITE].pages;
     let most = (u64::from(NO_CONTENT - 1) - footprint.min(u64::from(NO_CONTENT - 1))) / of_a_round.max(1);
+    if most == 0 && new_values {
+        let what = format!(
+            "asks for {of_a_round} page operations on {footprint} pages, whose contents 32 bits may not number"
+        );
+        return Err(keys.wrong("requests.count times the scale", what, "give a smaller scale"));
+    }
     if rounds > 1 && rounds > most {
         let what = format!("asks for {rounds} times as much as arrivals.days");
         let cure = format!("give at most {} times, or a smaller scale", most.max(1));

@@ -193,7 +193,7 @@ impl Collector {
         let content = &mut self.columns.content;
         let first = content.len() - self.waiting.len();
         let ids = &mut content[first..];
-        // 2^32 contents would be 64 GB of digests: the id then is "unknown".
+        // Beyond the last id the reader refuses the trace.
         self.interner.ids(&self.waiting, |nth, id| ids[nth] = id.unwrap_or(NO_CONTENT));
         self.waiting.clear();
     }

@@ -11,6 +11,8 @@ pub(crate) struct Interner {
 }
 
 pub(crate) const BATCH: usize = 64;
+/// Digests that get an id.
+pub(crate) const IDS_MAX: usize = if cfg!(test) { 100_000 } else { u32::MAX as usize - 1 };
 
 const EMPTY: u64 = u64::MAX;
 const FIRST_SLOTS: usize = 1 << 12;
@@ -31,7 +33,7 @@ impl Interner {
         Interner { slots: vec![EMPTY; FIRST_SLOTS], mask: FIRST_SLOTS - 1, digests: Vec::new() }
     }
 
-    /// Calls `found` with the id of each digest (at most [`BATCH`]), in order; `None` beyond 32 bits.
+    /// Calls `found` with the id of each digest (at most [`BATCH`]), in order; `None` beyond [`IDS_MAX`].
     pub(crate) fn ids(&mut self, batch: &[[u8; 16]], mut found: impl FnMut(usize, Option<u32>)) {
         let mut hashes = [0; BATCH];
         let mut guesses = [EMPTY; BATCH];
@@ -76,7 +78,7 @@ impl Interner {
     }
 
     fn add(&mut self, at: usize, tag: u64, digest: &[u8; 16]) -> Option<u32> {
-        let id = u32::try_from(self.digests.len()).ok().filter(|&id| id < u32::MAX - 1)?;
+        let id = (self.digests.len() < IDS_MAX).then_some(self.digests.len() as u32)?;
         self.slots[at] = tag << 32 | u64::from(id);
         self.digests.push(*digest);
         // Half full at most: probes stay short.

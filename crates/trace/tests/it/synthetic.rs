@@ -312,6 +312,10 @@ fn a_wrong_recipe_is_refused_with_place_cause_and_cure() {
         let recipe = Recipe::parse("mine.toml", SMALL).unwrap();
         assert_eq!(synthesize(&recipe, "mine.toml", scale, 0, &()).unwrap_err().cause, ErrorCause::Argument);
     }
+    // Its requests are allowed, and 32 bits do not number its contents.
+    let recipe = Recipe::parse("mine.toml", SMALL).unwrap();
+    let error = synthesize(&recipe, "mine.toml", 199_000.0, 0, &()).unwrap_err();
+    assert!(error.to_string().contains("asks for 3980000000 page operations on 1791000000 pages"), "{error}");
 }
 
 #[test]
