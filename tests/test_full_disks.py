@@ -4,13 +4,20 @@ import contextlib
 import errno
 import os
 import resource
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from flashtwin.cli import measure
+from flashtwin.drives import fitting, results
+
 from .conftest import Cli
+from .drives import made_fio
+from .drives.test_fit_cli import fitted, predicted
 
 #: All verbs that read a trace or write results; OUT is the folder or file.
 VERBS = {
@@ -23,6 +30,10 @@ VERBS = {
     "sweep": "TRACE --systems conventional,ca-ssd --speed 1,2 --workers 0 --out OUT",
     "study": "TRACE --systems conventional,ca-ssd --effort 0 --out OUT",
     "explain": "TRACE --system conventional --effort 0 --out OUT",
+    "report": "OUT",
+    "reproduce": "ca-ssd fig-8 --scale 0.0003 --no-report --out OUT",
+    "fit": "results --out OUT.toml --report OUT.csv",
+    "measure": "tlc-unit-2021 --out OUT",
     "trace info": "TRACE",
     "trace convert": "TRACE OUT.parquet",
     "trace cut": "TRACE OUT.parquet --from 0.01s",
@@ -84,22 +95,39 @@ def failing(kind: str, after: int, root: Path) -> Iterator[None]:
 
 
 KINDS = {
-    "names": (0, 1, 2, 3, 4, 5, 6, 8, 13, 21, 34, 55, 89, 144, 233), "reads": (0, 5, 34, 377),
+    "names": (0, 1, 2, 3, 4, 5, 6, 8, 13, 21, 34, 55, 89, 144, 233, 610), "reads": (0, 5, 34, 377),
     "syncs": (0, 1, 3, 8, 21), "bytes": (2_000, 10_000, 1 << 30),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("verb", [verb for verb, words in VERBS.items() if "OUT" in words])
+@pytest.mark.parametrize("verb", [
+    pytest.param(verb, marks=[pytest.mark.slow] * (verb == "reproduce")) for verb, words in VERBS.items()
+    if "OUT" in words
+])  # fmt: skip
 def test_what_a_failing_disk_left_is_continued(
     verb: str, kind: str, cli: Cli, small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", _DISK.sync)
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces/other.fiu").write_bytes(small_trace.read_bytes())
+    if verb in ("fit", "measure"):
+        # In place of minutes of replays.
+        monkeypatch.setattr(fitting, "fit_drive", fitted)
+        monkeypatch.setattr(fitting, "predicted", predicted)
+        (tmp_path / "results").mkdir()
+        for number, offered in enumerate((20e3, 40e3)):
+            made_fio.open_loop(tmp_path / "results", number, offered, 100e3, fill_gib=894)
+        made_fio.overwriting(tmp_path / "results", 3, 894, 1.2)
+        rows = results.read_results(tmp_path / "results")
+        monkeypatch.setattr(measure, "measure_twin", lambda *_, **__: SimpleNamespace(rows=rows))
+    if verb == "report":
+        cli("replay", small_trace, "--system", "conventional", "--out", tmp_path / "saved", status=0)
     for after in KINDS[kind]:
         out = tmp_path / f"out-{after}"
         words = [*verb.split(), *VERBS[verb].replace("TRACE", str(small_trace)).replace("OUT", str(out)).split()]
+        if verb == "report":
+            shutil.copytree(tmp_path / "saved", out)
         with failing(kind, after, out):
             done = cli(*words)
         assert "Traceback" not in done.err

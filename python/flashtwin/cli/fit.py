@@ -14,7 +14,7 @@ from flashtwin.drives import jobs as experiments
 from flashtwin.drives.fit import expect_scipy, fit_measured
 from flashtwin.drives.results import read_results
 from flashtwin.errors import ArgumentError, FlashtwinError
-from flashtwin.results.folder import write_text
+from flashtwin.results.folder import write_texts
 
 #: Least bytes of a drive that the experiments use.
 _LEAST = 16 << 20
@@ -141,13 +141,11 @@ def results(
     expect_new(out, (".toml",), force=force)
     more = None if predict is None else read_results(predict, measured.drive, say, skip_bad=skip_bad)
     done = fit_measured(measured, more, every_other=every_other, seed=seed, notify=say)
-    if done.fitted is not None:
-        write_text(out, done.fitted.toml)
-    if report is not None:
-        write_text(report, written(done, report.suffix))
+    device = {} if done.fitted is None else {out: done.fitted.toml}
+    texts = device if report is None else {report: written(done, report.suffix), **device}
+    write_texts(texts)
     data_json({**as_json(done), "device": None if done.fitted is None else str(out)}) if json else show(done)
-    for file in (report, out if done.fitted is not None else None):
-        if file is not None:
-            say(f"wrote {file}")
+    for file in texts:
+        say(f"wrote {file}")
     if done.why is not None:
         raise FlashtwinError(f"{place}: no device file: {done.why}")

@@ -121,6 +121,19 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Writes text files, or none of them, because the same command refuses a file that exists."""
+    written: list[Path] = []
+    try:
+        for path, text in texts.items():
+            write_text(path, text)
+            written.append(path)
+    except OutputError:
+        for path in written:
+            path.unlink()
+        raise
+
+
 def without_report(path: Path) -> None:
     """Removes the page of an earlier call, because its figures may not be those of the folder any more."""
     (path / names.REPORT).unlink(missing_ok=True)
