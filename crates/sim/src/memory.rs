@@ -3,11 +3,12 @@
 //! Tables of physical pages and blocks are as long as the device; untouched parts take only address space. Those of
 //! logical pages and contents are as long as the trace makes them and are touched all over.
 
-use flashtwin_bits::{MemoryLimits, memory_limits};
+use flashtwin_bits::MemoryLimits;
 use flashtwin_ftl::{Ftl, FtlConfig};
 use flashtwin_nand::Geometry;
 
 use crate::error::ConfigError;
+use crate::metrics::VOLUME_BYTES;
 use crate::resolve::Resolved;
 
 /// Bytes of the largest tables.
@@ -26,19 +27,17 @@ pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents:
     TableBytes { reserved_bytes: device + trace, touched_bytes: trace }
 }
 
-pub(crate) fn check(resolved: &Resolved, footprint: u64, contents: u64) -> Result<(), ConfigError> {
-    check_against(resolved, footprint, contents, memory_limits())
-}
-
-fn check_against(
+/// For logical pages, contents and volumes.
+pub(crate) fn check(
     resolved: &Resolved,
-    footprint: u64,
-    contents: u64,
+    (footprint, contents, volumes): (u64, u64, u64),
     limits: MemoryLimits,
 ) -> Result<(), ConfigError> {
     let geometry = &resolved.device.geometry;
     let TableBytes { reserved_bytes, touched_bytes } =
         tables(&resolved.config.ftl, geometry, footprint, contents);
+    let by_volume = volumes * VOLUME_BYTES;
+    let (reserved_bytes, touched_bytes) = (reserved_bytes + by_volume, touched_bytes + by_volume);
     let (name, gb) = (&resolved.config.name, |bytes: u64| bytes as f64 / 1e9);
     if let Some(left) = limits.address_space_bytes.filter(|&left| reserved_bytes > left) {
         return Err(ConfigError(format!(
@@ -52,8 +51,8 @@ fn check_against(
     match limits.memory_bytes.filter(|&left| touched_bytes > left) {
         None => Ok(()),
         Some(left) => Err(ConfigError(format!(
-            "the tables of '{name}' for {footprint} logical pages and {contents} contents take {:.1} GB of memory, \
-             {:.1} GB are left: take a part of the trace, larger pages (nand.page_bytes), or a machine with more",
+            "the tables of '{name}' take {:.1} GB of memory (logical pages: {footprint}, contents: {contents}, volumes: \
+             {volumes}), {:.1} GB are left: take a part of the trace, larger pages (nand.page_bytes), or a machine with more",
             gb(touched_bytes),
             gb(left),
         ))),
@@ -62,6 +61,8 @@ fn check_against(
 
 #[cfg(test)]
 mod tests {
+    use flashtwin_bits::memory_limits;
+
     use super::*;
     use crate::resolve::resolve;
 
@@ -87,10 +88,11 @@ mod tests {
     fn one_byte_too_few_is_refused_with_the_figure_and_the_cure() {
         let resolved = resolve("conventional", &[]).unwrap();
         let needed = tables(&resolved.config.ftl, &resolved.device.geometry, 200_000_000, 0);
-        let with = |address_space_bytes, memory_bytes| {
+        let with_volumes = |volumes, address_space_bytes, memory_bytes| {
             let limits = MemoryLimits { address_space_bytes, memory_bytes };
-            check_against(&resolved, 200_000_000, 0, limits).map_err(|error| error.0)
+            check(&resolved, (200_000_000, 0, volumes), limits).map_err(|error| error.0)
         };
+        let with = |space, memory| with_volumes(0, space, memory);
         let (space, memory) = (needed.reserved_bytes, needed.touched_bytes);
         assert_eq!(memory, 1_600_000_000);
         assert_eq!(with(None, None), Ok(()));
@@ -99,8 +101,15 @@ mod tests {
         assert!(error.contains("GB more: raise the limit (ulimit -v)"), "{error}");
         assert!(with(Some(1_500_000_000), None).unwrap_err().contains("this process may take 1.5 GB more"));
         let error = with(Some(space), Some(memory - 1)).unwrap_err();
-        let figures = "for 200000000 logical pages and 0 contents take 1.6 GB of memory, 1.6 GB are left";
+        let figures = "1.6 GB of memory (logical pages: 200000000, contents: 0, volumes: 0), 1.6 GB are left";
         assert!(error.contains(figures), "{error}");
+        let error = with_volumes(100_000, None, Some(memory)).unwrap_err();
+        assert!(
+            error.contains(
+                "2.1 GB of memory (logical pages: 200000000, contents: 0, volumes: 100000), 1.6 GB"
+            ),
+            "{error}"
+        );
     }
 
     /// The value of a line in a system file, in KiB.
@@ -117,7 +126,7 @@ mod tests {
         let left = memory_limits().memory_bytes.unwrap();
         let all = kib_of("/proc/meminfo", "MemTotal:") * 1024;
         assert!(left <= all && left > all / 1000, "{left} of {all}");
-        let error = check(&resolve("conventional", &[]).unwrap(), all, 0).unwrap_err();
+        let error = check(&resolve("conventional", &[]).unwrap(), (all, 0, 1), memory_limits()).unwrap_err();
         // Where the process is limited, the smaller of the two bounds speaks.
         let bound = if memory_limits().address_space_bytes.is_some() {
             "GB of address space"

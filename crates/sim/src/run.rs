@@ -1,5 +1,6 @@
 //! One trace on one system: preload, replay, periods, results.
 
+use flashtwin_bits::memory_limits;
 use flashtwin_ftl::{Ftl, FtlError, PartitionPolicy};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::{Op, Outline, PageSource, Progress, Window};
@@ -219,7 +220,8 @@ impl<'a> Replay<'a> {
         // Pages with an unknown content before the trace are given one of their own.
         let nameless = if config.replay.preload == Preload::Footprint { trace.pages() } else { 0 };
         let contents = trace.content_count.saturating_add(nameless);
-        memory::check(resolved, u64::from(trace.pages()), u64::from(contents))?;
+        let volumes = trace.volumes.len() as u64;
+        memory::check(resolved, (u64::from(trace.pages()), u64::from(contents), volumes), memory_limits())?;
         let new = || new_drive(source, resolved, contents);
         let fill = |(ftl, flash): &mut (Ftl, FlashArray)| preload(ftl, flash, source, resolved, progress);
         let (ftl, flash) = aged::drive(trace, resolved, drives, new, fill)?;

@@ -2,7 +2,7 @@
 //!
 //! A replay of the same requests at the same times gives the same results.
 
-use flashtwin_bits::By;
+use flashtwin_bits::{By, memory_limits};
 use flashtwin_ftl::{Content, Ftl, Mapping};
 use flashtwin_nand::{Chip, FlashArray};
 use flashtwin_trace::{ContentSource, FirstAccess, Op, Outline, PageQuality, Window, marks};
@@ -91,7 +91,7 @@ impl SteppedDrive {
                 "ftl.mapping_cache: a drive by another clock than the trace's has all mapping tables in RAM";
             return Err(ConfigError(text.into()).into());
         }
-        memory::check(&resolved, u64::from(logical_pages), u64::from(contents))?;
+        memory::check(&resolved, (u64::from(logical_pages), u64::from(contents), 1), memory_limits())?;
         let geometry = &resolved.device.geometry;
         let mut ftl = Ftl::new(&config.ftl, geometry, logical_pages, contents, config.seed);
         let mut flash = FlashArray::new(geometry);

@@ -62,6 +62,9 @@ pub(crate) struct VolumeFigures {
     pub(crate) programs: u64,
 }
 
+/// Memory of a volume with reads and writes, whose times take some 300 rows each.
+pub(crate) const VOLUME_BYTES: u64 = 5_000;
+
 #[derive(Debug)]
 pub(crate) struct ByVolume {
     pub(crate) volumes: Vec<VolumeFigures>,

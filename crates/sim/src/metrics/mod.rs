@@ -7,7 +7,7 @@ mod receivers;
 mod response;
 
 pub(crate) use blocks::BlockRow;
-pub(crate) use by_volume::ByVolume;
+pub(crate) use by_volume::{ByVolume, VOLUME_BYTES};
 pub(crate) use course::Course;
 pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
