@@ -117,11 +117,14 @@ impl LineParser for Fio {
     }
 
     fn line(&mut self, line: &[u8], units: Units, sink: &mut Collector) -> Result<(), Bad> {
-        let header = match line.trim_ascii() {
-            [b'0'..=b'9', ..] => None,
-            b"fio version 2 iolog" => Some(Version::Waits),
-            b"fio version 3 iolog" => Some(Version::Timestamps),
-            _ => None,
+        let header = match line {
+            // Nearly all lines.
+            [b'0'..=b'9' | b'/', ..] => None,
+            _ => match line.trim_ascii() {
+                b"fio version 2 iolog" => Some(Version::Waits),
+                b"fio version 3 iolog" => Some(Version::Timestamps),
+                _ => None,
+            },
         };
         if header.is_some() && (self.version.is_none() || self.version == header) {
             // Logs may stand one behind another.
