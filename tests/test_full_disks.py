@@ -13,11 +13,11 @@ from types import SimpleNamespace
 import pytest
 
 from flashtwin.cli import measure
-from flashtwin.drives import fitting, results
+from flashtwin.drives import fitting
+from flashtwin.drives.results import read_results
 
 from .conftest import Cli
-from .drives import made_fio
-from .drives.test_fit_cli import fitted, predicted
+from .drives.test_fit_cli import fitted, predicted, results  # noqa: F401 - a fixture
 
 #: All verbs that read a trace or write results; OUT is the folder or file.
 VERBS = {
@@ -106,7 +106,13 @@ KINDS = {
     if "OUT" in words
 ])  # fmt: skip
 def test_what_a_failing_disk_left_is_continued(
-    verb: str, kind: str, cli: Cli, small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    verb: str,
+    kind: str,
+    cli: Cli,
+    small_trace: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.setattr(os, "fsync", _DISK.sync)
     (tmp_path / "traces").mkdir()
@@ -115,11 +121,7 @@ def test_what_a_failing_disk_left_is_continued(
         # In place of minutes of replays.
         monkeypatch.setattr(fitting, "fit_drive", fitted)
         monkeypatch.setattr(fitting, "predicted", predicted)
-        (tmp_path / "results").mkdir()
-        for number, offered in enumerate((20e3, 40e3)):
-            made_fio.open_loop(tmp_path / "results", number, offered, 100e3, fill_gib=894)
-        made_fio.overwriting(tmp_path / "results", 3, 894, 1.2)
-        rows = results.read_results(tmp_path / "results")
+        rows = read_results(request.getfixturevalue("results"))
         monkeypatch.setattr(measure, "measure_twin", lambda *_, **__: SimpleNamespace(rows=rows))
     if verb == "report":
         cli("replay", small_trace, "--system", "conventional", "--out", tmp_path / "saved", status=0)

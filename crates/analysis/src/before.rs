@@ -1,8 +1,7 @@
 //! Page contents before the trace, as far as its reads show them.
 
-use flashtwin_trace::{NO_CONTENT, Op, Requests};
+use flashtwin_trace::{Holes as PageRuns, NO_CONTENT, Op, Requests};
 
-use crate::extents::Extents;
 use crate::input::Accumulator;
 use crate::page_ops::{PAGE_BYTES, PageOp, page_ops};
 use crate::pages::{NO_PAGE, PageTable};
@@ -44,22 +43,22 @@ const LONG_PAGES: u64 = 64;
 pub(crate) struct CountPages {
     sample: Sample,
     short: PageTable,
-    long: Extents,
+    long: PageRuns,
     ids: Vec<u32>,
 }
 
 impl CountPages {
     pub(crate) fn new(sample: Sample) -> CountPages {
-        CountPages { sample, short: PageTable::new(sample), long: Extents::default(), ids: Vec::new() }
+        CountPages { sample, short: PageTable::new(sample), long: PageRuns::default(), ids: Vec::new() }
     }
 
     pub(crate) fn finish(self) -> Option<u64> {
         if self.long.is_empty() {
             return count(&self.short, self.sample);
         }
-        let others = self.short.count_unless(|volume, page| self.long.contains(volume, page));
+        let others = self.short.count_unless(|volume, page| self.long.cover(volume, &(page..page + 1)));
         let others = (others as f64 / self.sample.rate).round() as u64;
-        (!self.short.is_full()).then(|| self.long.pages() + others)
+        (!self.short.is_full()).then(|| self.long.bytes() + others)
     }
 }
 
@@ -74,7 +73,7 @@ impl Accumulator for CountPages {
         self.ids.clear();
         self.short.number(requests, PAGE_BYTES, |index| counts(index) && !is_long(index), &mut self.ids);
         for index in (0..requests.len()).filter(|&index| counts(index) && is_long(index)) {
-            self.long.insert(requests.volume[index], pages(index));
+            self.long.add(requests.volume[index], pages(index));
         }
     }
 }

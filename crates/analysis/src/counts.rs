@@ -55,8 +55,7 @@ impl Counts {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = u64> {
-        let count = |(number, &low): (u32, &u32)| if low < u32::MAX { low.into() } else { self.get(number) };
-        (0..).zip(&self.low).map(count)
+        (0..self.low.len() as u32).map(|number| self.get(number))
     }
 
     /// Those above 0, the largest first, under new numbers.

@@ -10,7 +10,6 @@ mod counts;
 mod drift;
 mod duplication;
 mod error;
-mod extents;
 mod histogram;
 #[allow(missing_docs)] // names say it
 mod input;

@@ -4,9 +4,10 @@
 
 use std::collections::VecDeque;
 
-use flashtwin_trace::{ErrorCause, Op, Progress, Requests, TraceError, bytes_in_words, memory_allowed_bytes};
+use flashtwin_trace::{
+    ErrorCause, Holes as SectorRuns, Op, Progress, Requests, TraceError, bytes_in_words, memory_allowed_bytes,
+};
 
-use crate::extents::Extents;
 use crate::input::{About, Accumulator, Asked, Input, pass};
 use crate::logical_locality::LogicalLocalityMeter;
 use crate::options::Options;
@@ -171,22 +172,22 @@ fn share(of: f64) -> f64 {
 
 struct Exact {
     sector_bytes: u32,
-    accessed: Extents,
-    written: Extents,
+    accessed: SectorRuns,
+    written: SectorRuns,
     windows: [Window; 2],
 }
 
 impl Exact {
     fn new(sector_bytes: u32, time_max: usize) -> Exact {
         let window = || Window { time_max, chunks: VecDeque::new(), sum: 0, most: 0 };
-        let (accessed, written) = (Extents::default(), Extents::default());
+        let (accessed, written) = (SectorRuns::default(), SectorRuns::default());
         Exact { sector_bytes, accessed, written, windows: [window(), window()] }
     }
 
     fn need(&self) -> Need {
-        let touched = |extents: &Extents| Touched {
-            bytes: extents.pages() as f64 * f64::from(self.sector_bytes),
-            runs: extents.runs() as f64,
+        let touched = |sectors: &SectorRuns| Touched {
+            bytes: sectors.bytes() as f64 * f64::from(self.sector_bytes),
+            runs: sectors.len() as f64,
         };
         Need {
             accessed: touched(&self.accessed),
@@ -205,13 +206,13 @@ impl Accumulator for Exact {
             }
             let sectors = requests.pages(index, self.sector_bytes);
             if op == Op::Write {
-                self.written.insert(volume, sectors.clone());
+                self.written.add(volume, sectors.clone());
             }
             if op.moves_data() {
                 let chunks = CHUNK_PAGES as u64;
                 self.windows[op as usize].add((sectors.end - 1) / chunks - sectors.start / chunks + 1);
             }
-            self.accessed.insert(volume, sectors);
+            self.accessed.add(volume, sectors);
         }
     }
 }

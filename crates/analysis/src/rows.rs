@@ -103,62 +103,34 @@ pub trait Cell: Sized {
         Self: 'a;
 }
 
-/// A type, whether it may be missing, and the array that its values are put into.
+/// A type, whether it may be missing, and the array of its values.
 macro_rules! cells {
-    ($($cell:ty, $may_miss:literal, $array:ident::$make:ident;)+) => {
+    ($($cell:ty, $may_miss:literal, |$values:ident| $array:expr;)+) => {
         $(impl Cell for $cell {
             const MAY_MISS: bool = $may_miss;
 
-            fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
-                Arc::new($array::$make(values.copied()))
+            fn array<'a>($values: impl Iterator<Item = &'a Self>) -> ArrayRef
+            where
+                Self: 'a,
+            {
+                Arc::new($array)
             }
         })+
     };
 }
 
 cells! {
-    u32, false, UInt32Array::from_iter_values;
-    u64, false, UInt64Array::from_iter_values;
-    i64, false, Int64Array::from_iter_values;
-    f64, true, Float64Array::from_iter_values;
-    Option<u32>, true, UInt32Array::from_iter;
-    Option<u64>, true, UInt64Array::from_iter;
-    Option<f64>, true, Float64Array::from_iter;
-}
-
-impl Cell for bool {
-    const MAY_MISS: bool = false;
-
-    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
-        Arc::new(values.map(|value| Some(*value)).collect::<BooleanArray>())
-    }
-}
-
-impl Cell for &str {
-    const MAY_MISS: bool = true;
-
-    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef
-    where
-        Self: 'a,
-    {
-        Arc::new(StringArray::from_iter_values(values))
-    }
-}
-
-impl Cell for String {
-    const MAY_MISS: bool = true;
-
-    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(values))
-    }
-}
-
-impl Cell for Option<String> {
-    const MAY_MISS: bool = true;
-
-    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
-        Arc::new(values.map(Option::as_deref).collect::<StringArray>())
-    }
+    u32, false, |values| UInt32Array::from_iter_values(values.copied());
+    u64, false, |values| UInt64Array::from_iter_values(values.copied());
+    i64, false, |values| Int64Array::from_iter_values(values.copied());
+    f64, true, |values| Float64Array::from_iter_values(values.copied());
+    Option<u32>, true, |values| UInt32Array::from_iter(values.copied());
+    Option<u64>, true, |values| UInt64Array::from_iter(values.copied());
+    Option<f64>, true, |values| Float64Array::from_iter(values.copied());
+    bool, false, |values| values.map(|value| Some(*value)).collect::<BooleanArray>();
+    &str, true, |values| StringArray::from_iter_values(values);
+    String, true, |values| StringArray::from_iter_values(values);
+    Option<String>, true, |values| values.map(Option::as_deref).collect::<StringArray>();
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Ranges of bytes that hold nothing when a trace begins, by volume number. Ranges of one volume neither overlap nor touch.
+/// Ranges of bytes that hold nothing when a trace begins, by volume number. Ranges of one volume neither overlap nor touch,
+/// so that they count the distinct pages of long requests as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holes {
     /// Beginning and end of each range, by volume; the last volume has one.
@@ -46,7 +47,7 @@ impl Holes {
 
     /// These bytes hold nothing, too.
     pub fn add(&mut self, volume: u32, bytes: Range<u64>) {
-        if bytes.is_empty() {
+        if self.cover(volume, &bytes) {
             return;
         }
         if self.volumes.len() <= volume as usize {

@@ -3,7 +3,6 @@
 use flashtwin_bits::memory_limits;
 
 use crate::error::{ErrorCause, TraceError};
-use crate::text::IDS_MAX;
 
 const LEAST_BYTES: u64 = 1 << 30;
 /// Memory that a request may add: distinct pages of a mebibyte in sectors of 512 bytes are far below.
@@ -12,7 +11,7 @@ const REQUEST_BYTES: u64 = 64 << 10;
 /// Bytes of memory that work on `requests` requests may take: a gibibyte, or 64 KiB a request if that is more, and
 /// never more than the machine has free. This stops a few lines of text that ask for terabytes.
 pub fn memory_allowed_bytes(requests: u64) -> u64 {
-    allowed_bytes(requests, available_bytes())
+    allowed_bytes(requests, memory_available_bytes())
 }
 
 fn allowed_bytes(requests: u64, available_bytes: Option<u64>) -> u64 {
@@ -22,10 +21,6 @@ fn allowed_bytes(requests: u64, available_bytes: Option<u64>) -> u64 {
 
 /// Memory that this process can still have without swapping, by machine, control group and own limits, if it is known.
 pub fn memory_available_bytes() -> Option<u64> {
-    available_bytes()
-}
-
-fn available_bytes() -> Option<u64> {
     memory_limits().least_bytes()
 }
 
@@ -37,35 +32,28 @@ const MARGIN_BYTES: u64 = 64 << 20;
 /// Growth below this is not checked: asking for the free memory costs system calls.
 const ASKED_FROM_BYTES: u64 = 4 << 20;
 
+/// The free memory, if these bytes are too many for it.
+fn too_little_for(bytes: u64) -> Option<u64> {
+    let left = if bytes < ASKED_FROM_BYTES { None } else { memory_available_bytes() };
+    left.filter(|&left| bytes.saturating_add(MARGIN_BYTES) > left)
+}
+
 /// Stops reading if the next requests outgrow the free memory: `(held, more)` bytes, at `requests` so far.
 pub(crate) fn check_growth(name: &str, requests: usize, (held, more): (u64, u64)) -> Result<(), TraceError> {
-    if more < ASKED_FROM_BYTES {
-        return Ok(());
-    }
-    let left = available_bytes().unwrap_or(u64::MAX);
-    if more.saturating_add(MARGIN_BYTES) <= left {
-        return Ok(());
-    }
+    let Some(left) = too_little_for(more) else { return Ok(()) };
     let [held, more, left] = [held, more, left].map(bytes_in_words);
-    Err(TraceError::new(
-        ErrorCause::TooLarge,
-        name,
-        format!(
-            "its first {requests} requests take {held} of memory, the next ones {more} more, and {left} are left"
-        ),
-        CURE,
-    ))
+    let next = format!("the next ones {more} more, and {left} are left");
+    let what = format!("its first {requests} requests take {held} of memory, {next}");
+    Err(TraceError::new(ErrorCause::TooLarge, name, what, CURE))
 }
+
+/// Contents that get a number.
+pub(crate) const IDS_MAX: usize = if cfg!(test) { 100_000 } else { u32::MAX as usize - 1 };
 
 /// Refuses a trace whose contents 32 bits cannot number.
 pub(crate) fn too_many_contents(name: &str) -> TraceError {
     let what = format!("it has {IDS_MAX} distinct contents or more, which 32 bits do not number");
-    TraceError::new(
-        ErrorCause::TooLarge,
-        name,
-        what,
-        "cut the file in time, for example day by day, and read each part",
-    )
+    TraceError::new(ErrorCause::TooLarge, name, what, "cut the file in time, for example day by day")
 }
 
 /// Bytes of a request in columns, and of each of its contents.
@@ -76,13 +64,7 @@ const COLUMNS_CONTENT_BYTES: u64 = 4;
 pub(crate) fn check_whole(name: &str, requests: u64, contents: u64) -> Result<(), TraceError> {
     let needed = requests.saturating_mul(COLUMNS_REQUEST_BYTES);
     let needed = needed.saturating_add(contents.saturating_mul(COLUMNS_CONTENT_BYTES));
-    if needed < ASKED_FROM_BYTES {
-        return Ok(());
-    }
-    let left = available_bytes().unwrap_or(u64::MAX);
-    if needed.saturating_add(MARGIN_BYTES) <= left {
-        return Ok(());
-    }
+    let Some(left) = too_little_for(needed) else { return Ok(()) };
     let [needed, left] = [needed, left].map(bytes_in_words);
     let what = format!("its {requests} requests take {needed} of memory, and {left} are left");
     Err(TraceError::new(ErrorCause::TooLarge, name, what, CURE))

@@ -7,7 +7,7 @@ use super::arrivals::Arrivals;
 use super::sizes::Sizes;
 use super::trains::TrainCounts;
 use crate::input::Accumulator;
-use crate::page_ops::PAGE_BYTES;
+use crate::page_ops::{PAGE_BYTES, at};
 use crate::rows::batch_of;
 use crate::value_counts::percent;
 
@@ -46,11 +46,7 @@ impl Requested {
     }
 
     fn volume(&mut self, number: u32) -> &mut Volume {
-        let number = number as usize;
-        if number >= self.volumes.len() {
-            self.volumes.resize(number + 1, Volume::default());
-        }
-        &mut self.volumes[number]
+        at(&mut self.volumes, number, Volume::default())
     }
 }
 

@@ -207,13 +207,8 @@ mod tests {
 
     #[test]
     fn too_many_writes_of_a_page_are_refused() {
-        let writes =
-            |most| PageWrites { page_bytes: 512, writes: vec![1, most], page_writes: 0, order: None };
-        assert_eq!(check_counts("vol", &writes(u32::MAX - 1)), Ok(()));
-        let error = check_counts("vol", &writes(u32::MAX)).unwrap_err().to_string();
-        assert!(
-            error.starts_with("vol: a page of 512 bytes is written 4294967295 times or more; "),
-            "{error}"
-        );
+        let writes = PageWrites { page_bytes: 512, writes: vec![1, u32::MAX], page_writes: 0, order: None };
+        let error = check_counts("vol", &writes).unwrap_err().to_string();
+        assert!(error.starts_with("vol: a page of 512 bytes is written 4294967295 times"), "{error}");
     }
 }

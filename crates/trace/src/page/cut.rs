@@ -73,8 +73,10 @@ pub(super) fn cut(
         return Err(too_large(&trace.name, "requests"));
     }
     let Laid { marks, first_page_op, volume_pages, unaligned } = lay(&all, &trace.name, page_bytes, parts)?;
-    let page_ops = first_page_op.last().copied().unwrap_or(0).into();
-    check_memory(&trace.name, requests as u64, page_ops, page_bytes)?;
+    let page_ops: u64 = first_page_op.last().copied().unwrap_or(0).into();
+    check_memory(&trace.name, requests as u64, page_ops * PAGE_OP_BYTES, || {
+        format!("its {requests} requests are {page_ops} page operations of {page_bytes} bytes")
+    })?;
     let space_pages = volume_pages.iter().fold(0u64, |sum, &pages| sum.saturating_add(pages));
     let base = volume_bases(&trace.name, volume_pages)?;
     // Worked out again where it is wanted, instead of 8 bytes a request written down.
@@ -172,21 +174,22 @@ fn lay_part(
 /// Bytes of a cut trace for each page operation, if each is of another page.
 const PAGE_OP_BYTES: u64 = 21;
 
-/// Refuses a trace whose page operations would take more memory than its requests let expect.
-fn check_memory(name: &str, requests: u64, page_ops: u64, page_bytes: u32) -> Result<(), TraceError> {
-    let (needed, allowed) = (page_ops * PAGE_OP_BYTES, memory_allowed_bytes(requests));
-    if needed <= allowed {
+/// Refuses a trace whose pages or page operations, as `what` says, take more memory than its requests let expect.
+pub(super) fn check_memory(
+    name: &str,
+    requests: u64,
+    needed_bytes: u64,
+    what: impl FnOnce() -> String,
+) -> Result<(), TraceError> {
+    let allowed_bytes = memory_allowed_bytes(requests);
+    if needed_bytes <= allowed_bytes {
         return Ok(());
     }
+    let [needed, allowed] = [needed_bytes, allowed_bytes].map(bytes_in_words);
     Err(TraceError::new(
         ErrorCause::TooLarge,
         name,
-        format!(
-            "its {requests} requests are {page_ops} page operations of {page_bytes} bytes, for which a replay takes \
-             about {} of memory, {} is allowed",
-            bytes_in_words(needed),
-            bytes_in_words(allowed)
-        ),
+        format!("{}, for which a replay takes about {needed} of memory, {allowed} is allowed", what()),
         "check the unit of sizes (the format), thin the trace out with `flashtwin trace sample`, or use larger pages",
     ))
 }

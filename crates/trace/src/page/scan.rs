@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::content::Before;
-use super::cut::{Numbering, cut_window, lengthen_volumes, volume_bases, volumes, window_of};
+use super::cut::{Numbering, check_memory, cut_window, lengthen_volumes, volume_bases, volumes, window_of};
 use super::first_access::FirstAccesses;
 use super::follow::{Followed, Follower};
 use super::outline::{FirstAccess, Outline, PageQuality, TraceProperties};
@@ -12,9 +12,8 @@ use super::reader::{Reader, Scanned, stamp};
 use super::table::PageTable;
 use super::window::PageColumns;
 use super::{ContentSource, add_bytes, check_arguments, check_contents, too_large};
-use crate::error::{ErrorCause, TraceError};
+use crate::error::TraceError;
 use crate::input::Source;
-use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::options::Format;
 use crate::options::OpenOptions;
 use crate::progress::Progress;
@@ -233,23 +232,14 @@ impl First {
     }
 
     fn check_memory(&self, pages: u64) -> Result<(), TraceError> {
-        let needed = pages * PAGE_BYTES;
+        let Outline { ref name, requests, page_bytes, .. } = self.outline;
         // Asking for the free memory costs a system call.
-        let Outline { requests, page_bytes, .. } = self.outline;
-        if needed < 1 << 28 || needed <= memory_allowed_bytes(requests) {
+        if pages * PAGE_BYTES < 1 << 28 {
             return Ok(());
         }
-        Err(TraceError::new(
-            ErrorCause::TooLarge,
-            &self.outline.name,
-            format!(
-                "its first {requests} requests touch {pages} pages of {page_bytes} bytes, for which a replay takes \
-                 about {} of memory, {} is allowed",
-                bytes_in_words(needed),
-                bytes_in_words(memory_allowed_bytes(requests)),
-            ),
-            "check the unit of sizes (the format), thin the trace out with `flashtwin trace sample`, or use larger pages",
-        ))
+        check_memory(name, requests, pages * PAGE_BYTES, || {
+            format!("its first {requests} requests touch {pages} pages of {page_bytes} bytes")
+        })
     }
 
     /// Numbers pages by address. The number of contents is [`UNDECIDED`] where another reading must find out.

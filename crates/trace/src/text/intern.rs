@@ -2,6 +2,8 @@
 
 use flashtwin_bits::STEP;
 
+use crate::memory::IDS_MAX;
+
 /// Interns 16-byte digests in order of first appearance. Open addressing over 8-byte slots: 32 bits of hash beside the
 /// id. One look-up after another waits for memory twice each, so [`Interner::ids`] takes a batch, whose loads overlap.
 pub(crate) struct Interner {
@@ -11,8 +13,6 @@ pub(crate) struct Interner {
 }
 
 pub(crate) const BATCH: usize = 64;
-/// Digests that get an id.
-pub(crate) const IDS_MAX: usize = if cfg!(test) { 100_000 } else { u32::MAX as usize - 1 };
 
 const EMPTY: u64 = u64::MAX;
 const FIRST_SLOTS: usize = 1 << 12;

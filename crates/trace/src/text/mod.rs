@@ -11,7 +11,6 @@ pub(crate) use digits::DigestReader;
 pub(crate) use fields::{
     BEYOND_OFFSET, Bad, Complaint, Field, Fields, OFFSET_BYTES_MAX, SECTOR_BYTES, length_max,
 };
-pub(crate) use intern::IDS_MAX;
 
 use crate::columns::Columns;
 use crate::containers::BYTE_ORDER_MARK;
@@ -314,7 +313,7 @@ impl<P: LineParser> Feed for Text<P> {
             }
         }
         let columns = self.sink.take(at_end);
-        if self.sink.digests().len() >= IDS_MAX {
+        if self.sink.digests().len() >= memory::IDS_MAX {
             return Err(memory::too_many_contents(&self.blocks.name));
         }
         if let Some((_, requests)) = &mut self.stray {
