@@ -23,12 +23,16 @@ DEVICES = ROOT / "devices" / "real"
 #: Who measured them.
 SOURCE = "# Measurements: Haas, Lee, Bonnet, Leis: SSD-iq, PVLDB 18(11), 2025."
 CODE = ("python/flashtwin/drives", "crates/nand/src", "crates/ftl/src", "crates/sim/src")
-_SHOWN = (("read p50", "#0077bb"), ("read p99", "#ee7733"), ("read p99.9", "#cc3311"), ("write p50", "#009988"))
+_SHOWN = (
+    ("read p50", "#0077bb"), ("read p99", "#ee7733"), ("read p99.9", "#cc3311"), ("write p50", "#009988"),
+    ("write p99.9", "#aa3377"),
+)  # fmt: skip
 #: Errors of rates in percent that are named.
 _FAR = 25.0
 _SUMMARY = (
     (BELOW_THE_KNEE, "read p50"), (BELOW_THE_KNEE, "read p99"), (BELOW_THE_KNEE, "read p99.9"),
-    (BELOW_THE_KNEE, "write p50"), (BELOW_THE_KNEE, "write p99"), (SATURATED, "read p50"), (SATURATED, "requests"),
+    (BELOW_THE_KNEE, "write p50"), (BELOW_THE_KNEE, "write p99"), (BELOW_THE_KNEE, "write p99.9"),
+    (SATURATED, "read p50"), (SATURATED, "requests"),
     (CLOSED_LOOP, "write amplification, uniform"), (CLOSED_LOOP, "write amplification, skewed"),
     (CLOSED_LOOP, "writes, skewed"), (CLOSED_LOOP, "writes"),
 )  # fmt: skip
@@ -77,10 +81,10 @@ def _with_errors(drive: FittedDrive, rows: list[comparing.FigureComparison]) -> 
 
 def pages(data: Data) -> Data:
     drives = data["drives"]
-    below = [error for drive in drives.values() if (error := _error(drive, BELOW_THE_KNEE, "write p99")) is not None]
     errors = [[figure, rows, *(_both(drive, rows, figure) for drive in drives.values())] for rows, figure in _SUMMARY]
     return {
-        "count": len(drives), "names": list(drives), "write_p99": {"least": min(below), "most": max(below)},
+        "count": len(drives), "names": list(drives),
+        "write_tails": {of: _tails(drives, has_batches) for of, has_batches in (("batches", True), ("others", False))},
         "errors": grid(["figure", "rows", *drives], [row for row in errors if set(row[2:]) != {NOTHING}]),
         "far_writes": "; ".join(
             f"{name}, {row['experiment']}, {points(row['error_percent'], 0)}"
@@ -93,6 +97,15 @@ def pages(data: Data) -> Data:
         ),
         "estimates": _estimates(drives),
     }  # fmt: skip
+
+
+def _tails(drives: Mapping[str, Data], has_batches: bool) -> str:
+    """Errors of the longest writes of drives with batches of collection, or without."""
+    found = {
+        name: _error(drive, BELOW_THE_KNEE, "write p99.9") for name, drive in drives.items()
+        if any(one["key"] == "engine.collection_batch_us" for one in drive["estimates"]) == has_batches
+    }  # fmt: skip
+    return ", ".join(f"{name} {points(error, 0)}" for name, error in found.items() if error is not None) or "none"
 
 
 def _rows(drives: Mapping[str, Data], regime: str) -> list[tuple[str, Data]]:
