@@ -93,7 +93,7 @@ def test_a_twin_with_batches_keeps_to_the_law() -> None:
         "engine.write_completes": "buffered", "engine.write_buffer_pages": places, "engine.write_cache_us": 0.0,
         "engine.write_cache_pages": 0, "engine.buffer_reads": True, "engine.collection_in_turn": True,
         "engine.suspend": "program-erase", "engine.suspend_times": 0, "engine.suspend_reads": 1_000_000,
-        "engine.collection_batch_us": length_us, "ftl.gc.step_pages": 3,
+        "engine.collection_batch_us": length_us, "ftl.gc.step_pages": 0,
     })  # fmt: skip
     little = twin.small(drive)
     rates = (40e3, 50e3)

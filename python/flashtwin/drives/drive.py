@@ -190,9 +190,9 @@ def settings(keys: Mapping[str, float], dies: int, sources: Mapping[str, str], u
         *_batches(keys, sources),
         *_front_end(keys, sources),
         *_program(keys, sources),
-        # As many moves as a page costs, and one more, so that collection keeps up without haste. Dies that do not even
-        # need the one more collect at the same pace, which batches want.
-        Estimate("ftl.gc.step_pages", max(math.ceil(amplified) - (STALL in sources), 1),
+        # As many moves as a page costs, and one more, so that collection keeps up without haste. Batches are regular if
+        # collection is in step with writes.
+        Estimate("ftl.gc.step_pages", 0 if STALL in sources else math.ceil(amplified),
                  source="amplification of uniform writes, smoothly"),
     ]  # fmt: skip
 

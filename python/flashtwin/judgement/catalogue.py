@@ -196,7 +196,9 @@ def _collection(of: Subject) -> Levels:
     yield Level("no wear levelling: the block erased first is used next", {K.ftl.wear.policy: "none"})
     yield Level("the block erased least often used next", {K.ftl.wear.policy: "dynamic"})
     yield Level("wear levelling that moves cold data", {K.ftl.wear.policy: "static"})
-    yield Level("collection in smaller steps", {K.ftl.gc.step_pages: max(int(of[K.ftl.gc.step_pages]) // 2, 1)})
+    if (pages := int(of[K.ftl.gc.step_pages])) > 1:
+        yield Level("collection in smaller steps", {K.ftl.gc.step_pages: pages // 2})
+    yield Level("collection in step with writes", {K.ftl.gc.step_pages: 0})
     if of[K.engine.collection_batch_us]:
         yield Level("collection in turn with writes instead of in batches", {K.engine.collection_batch_us: 0.0})
     for words, earlier, longer in (("begins earlier", 1, 1), ("goes on for longer", 0, 1), ("begins later", -1, -1)):

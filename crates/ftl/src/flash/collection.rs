@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Flash;
-use super::blocks::Stream;
+use super::blocks::{Blocks, Stream};
 use super::idle::IdlePolicy;
 use super::victim::VictimPolicy;
 use crate::error::{FtlResult, RangeError, at_least_one};
@@ -35,7 +35,8 @@ pub struct GcConfig {
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub urgent: u32,
     /// Valid pages moved for each host page while a plane collects; a step ends with a whole flash
-    /// page (`nand.sense_pages`). For example 64.
+    /// page (`nand.sense_pages`). For example 64. 0: in step with the host, so that a victim is
+    /// done when the host has written as many pages as it frees.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub step_pages: u32,
     /// Whether planes collect in idle time of their die (after `engine.idle_us`).
@@ -80,11 +81,7 @@ impl GcConfig {
                 return Err((key, share.to_string(), "a share from 0 up to but not including 1"));
             }
         }
-        at_least_one([
-            ("gc.urgent", self.urgent),
-            ("gc.step_pages", self.step_pages),
-            ("gc.choices", self.choices),
-        ])
+        at_least_one([("gc.urgent", self.urgent), ("gc.choices", self.choices)])
     }
 }
 
@@ -111,10 +108,30 @@ struct Victim {
     next_page: u32,
     /// Whether the block is moved on account of wear, not for the space that this gains.
     levelled: bool,
+    /// Pages that this gains (of a levelled block, all: it need not be done soon), and host pages behind which it was
+    /// collected in step with the host.
+    gain: u32,
+    steps: u32,
+}
+
+impl Victim {
+    fn new(block: Block, levelled: bool, blocks: &Blocks) -> Self {
+        let pages = blocks.geometry.pages_per_block;
+        let gain = if levelled { pages } else { (pages - blocks.table.valid(block)).max(1) };
+        Self { block, next_page: 0, levelled, gain, steps: 0 }
+    }
+
+    /// The page up to which it is to be collected behind the next page of the host.
+    fn next_due(&mut self, pages_per_block: u32) -> u32 {
+        self.steps += 1;
+        let due = u64::from(self.steps) * u64::from(pages_per_block) / u64::from(self.gain);
+        due.min(pages_per_block.into()) as u32
+    }
 }
 
 #[derive(Clone, Copy)]
 struct Step {
+    /// 0: in step with the host.
     pages: u32,
     job: u32,
 }
@@ -238,7 +255,7 @@ impl Flash {
             return false;
         }
         self.collector.victim_pages[valid as usize] += 1;
-        self.collector.victims[plane] = Some(Victim { block, next_page: 0, levelled: false });
+        self.collector.victims[plane] = Some(Victim::new(block, false, &self.blocks));
         true
     }
 
@@ -251,7 +268,7 @@ impl Flash {
         if self.collector.victims[plane].is_some() {
             return Err(format!("plane {plane} collects two blocks at once"));
         }
-        self.collector.victims[plane] = Some(Victim { block, next_page: 0, levelled });
+        self.collector.victims[plane] = Some(Victim::new(block, levelled, &self.blocks));
         self.collector.collecting[plane] = true;
         Ok(())
     }
@@ -262,7 +279,7 @@ impl Flash {
         }
         if let Some(block) = self.blocks.choose_cold(plane) {
             self.counters.wear.blocks_levelled += 1;
-            return Some(Victim { block, next_page: 0, levelled: true });
+            return Some(Victim::new(block, true, &self.blocks));
         }
         let block = self.blocks.choose_victim(plane)?;
         let valid = self.blocks.table.valid(block);
@@ -271,7 +288,7 @@ impl Flash {
             return None;
         }
         self.collector.victim_pages[valid as usize] += 1;
-        Some(Victim { block, next_page: 0, levelled: false })
+        Some(Victim::new(block, false, &self.blocks))
     }
 
     fn collect(
@@ -283,6 +300,7 @@ impl Flash {
     ) -> FtlResult {
         let Some(mut victim) = self.victim(plane) else { return Ok(()) };
         let urgent = self.blocks.free_blocks(plane) <= self.collector.urgent_blocks;
+        let due = if budget > 0 { 0 } else { victim.next_due(self.blocks.geometry.pages_per_block) };
         let first = self.blocks.geometry.page_of_block(victim.block, 0);
         // Pages stay in their partition.
         let partition = self.blocks.table.partition(victim.block);
@@ -292,7 +310,10 @@ impl Flash {
         };
         let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause, urgent, job };
         while self.blocks.table.valid(victim.block) > 0 {
-            if budget == 0 && self.blocks.geometry.begins_flash_page(victim.next_page) {
+            if budget == 0
+                && victim.next_page >= due
+                && self.blocks.geometry.begins_flash_page(victim.next_page)
+            {
                 self.collector.victims[plane] = Some(victim);
                 return Ok(());
             }
@@ -321,5 +342,5 @@ impl Flash {
     }
 }
 
-flashtwin_bits::state!(value Victim { block, next_page, levelled });
+flashtwin_bits::state!(value Victim { block, next_page, levelled, gain, steps });
 flashtwin_bits::state!(Collector { victims, collecting, victim_pages } kept { start_blocks, stop_blocks, urgent_blocks, step_pages });

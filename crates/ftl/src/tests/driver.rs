@@ -180,7 +180,7 @@ fn config(rng: &mut Rng) -> FtlConfig {
     config.gc.start = pick(rng, &[0.0, 0.05, 0.5, 0.95]);
     config.gc.stop = pick(rng, &[0.0, 0.3]);
     config.gc.urgent = pick(rng, &[1, 2, 40]);
-    config.gc.step_pages = pick(rng, &[1, 3, 8, 1000]);
+    config.gc.step_pages = pick(rng, &[0, 1, 3, 8, 1000]);
     config
 }
 

@@ -79,13 +79,12 @@ type Change = fn(&mut FtlConfig, f64);
 /// A key with the expected range, numbers that are accepted, and numbers that are not.
 type Range = (&'static str, &'static str, Change, &'static [f64], &'static [f64]);
 
-const RANGES: [Range; 22] = [
+const RANGES: [Range; 21] = [
     ("gc.start", SHARE, |config, share| config.gc.start = share, &[0.0, 0.99], &[1.0, -0.1]),
     ("gc.stop", SHARE, |config, share| config.gc.stop = share, &[0.0, 0.99], &[1.0, -0.1]),
     ("gc.idle_reserve", SHARE, |config, share| config.gc.idle_reserve = share, &[0.0], &[1.0]),
     ("gc.idle_valid", SHARE, |config, share| config.gc.idle_valid = share, &[0.0], &[1.0]),
     ("gc.urgent", SOME, |config, count| config.gc.urgent = count as u32, &[1.0], &[0.0]),
-    ("gc.step_pages", SOME, |config, count| config.gc.step_pages = count as u32, &[1.0], &[0.0]),
     ("gc.choices", SOME, |config, count| config.gc.choices = count as u32, &[1.0], &[0.0]),
     ("wear.threshold", SOME, |config, count| config.wear.threshold = count as u32, &[1.0], &[0.0]),
     ("wear.every", SOME, |config, count| config.wear.every = count as u32, &[1.0], &[0.0]),

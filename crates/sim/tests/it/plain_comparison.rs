@@ -62,7 +62,7 @@ fn rules(rng: &mut Rng, order: String, resolved: &Resolved) -> Rules {
         start_blocks: 0,
         stop_blocks: 0,
         urgent_blocks: pick(rng, &[1, 1, 2, 3]),
-        step_pages: pick(rng, &[1, 3, 8, 64]),
+        step_pages: pick(rng, &[0, 1, 3, 8, 64]),
         batch_ns: 0,
         idle_blocks: None,
         idle_valid_pages: 0,

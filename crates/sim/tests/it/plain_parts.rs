@@ -191,6 +191,9 @@ pub(crate) struct Plane {
     pub(crate) collects: bool,
     pub(crate) has_collected: bool,
     pub(crate) victim: Option<usize>,
+    /// Pages that the victim frees, and pages of the host behind which it was collected in step with them.
+    pub(crate) gain: usize,
+    pub(crate) steps: usize,
     pub(crate) valid: usize,
 }
 
@@ -227,7 +230,10 @@ impl Plane {
         let best = closed.min_by_key(|&block| (self.blocks[block].valid, self.blocks[block].since, block));
         self.victim = best.filter(|&block| self.blocks[block].valid <= most_valid);
         match (self.victim, best) {
-            (Some(block), _) => self.blocks[block].is_closed = false,
+            (Some(block), _) => {
+                self.blocks[block].is_closed = false;
+                (self.gain, self.steps) = (self.blocks[block].owner.len() - self.blocks[block].valid, 0);
+            }
             (None, Some(put_back)) => {
                 *changes += 1;
                 self.blocks[put_back].since = *changes;

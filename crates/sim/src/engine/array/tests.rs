@@ -138,16 +138,19 @@ fn urgent_collection_precedes_reads_unless_configured() {
 }
 
 #[test]
-fn collection_waits_for_host_programs_unless_in_turn() {
-    for (collection_in_turn, next) in [(false, ["program", "erase"]), (true, ["erase", "program"])] {
+fn collection_waits_for_host_programs_unless_in_turn_and_older() {
+    let (collection_last, collection_first) = (["program", "erase"], ["erase", "program"]);
+    for (collection_in_turn, age_ns, next) in
+        [(false, 1, collection_last), (true, 1, collection_first), (true, 0, collection_last)]
+    {
         let mut scene = Scene::new(EngineConfig { collection_in_turn, ..EngineConfig::default() });
         scene.program(scene.page(0, 0, 1), 1);
         scene.order(OpKind::Erase, scene.page(0, 0, 0));
-        scene.array.advance_to(1);
+        scene.array.advance_to(age_ns);
         scene.program(scene.page(1, 0, 1), 2);
         scene.run();
         let begun: Vec<_> = scene.accounts.observer.0.iter().map(|&(_, what)| what).collect();
-        assert_eq!(begun, ["program", next[0], next[1]]);
+        assert_eq!(begun, ["program", next[0], next[1]], "{collection_in_turn} {age_ns}");
     }
 }
 
