@@ -202,10 +202,9 @@ pub struct EngineConfig {
     pub collection_in_turn: bool,
     /// Length of a batch of collection, in microseconds; 0: none. Collection waits until it takes
     /// half of that of all units. Then for that long all units collect, and host programs wait.
-    /// Reads do not. For example 9700: a write waits for at most ten milliseconds or so. Units
-    /// collect evenly with `ftl.gc.step_pages` near the moves that a page costs. Reads of pages
-    /// being programmed must come from RAM (`buffer_reads`), and nothing is collected in idle time
-    /// (`ftl.gc.idle`).
+    /// Reads do not. For example 9700: a write waits for at most ten milliseconds or so. Batches
+    /// are regular with `ftl.gc.step_pages = 0`. Reads of pages being programmed must come from RAM
+    /// (`buffer_reads`), and nothing is collected in idle time (`ftl.gc.idle`).
     #[schemars(extend("x-moves" = "writes, once blocks are collected: how long they wait for collection"))]
     pub collection_batch_us: f64,
     /// Whether waiting host reads of one chip share a flash read: `none`, `same-page` or
