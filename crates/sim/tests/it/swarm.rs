@@ -58,8 +58,8 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
 
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     engine.write_buffer_pages = pick(rng, &[0, 1, 20]);
-    engine.write_cache_us = pick(rng, &[0.0, 9.0]);
-    engine.write_cache_spread_us = pick(rng, &[0.0, 0.0, 2.0]);
+    (engine.write_cache_us, engine.write_cache_spread_us) =
+        pick(rng, &[(0.0, 0.0), (0.0, 2.0), (9.0, 0.0), (9.0, 2.0)]);
     if !engine.answers_from_ram() {
         engine.write_cache_pages = pick(rng, &[0, 1, 5, 40, 10_000]);
         engine.write_cache_dirty = pick(rng, &[0.01, 0.5, 1.0]);
@@ -145,7 +145,7 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
     ftl.redirection.policy = pick(rng, &RedirectionPolicy::ALL);
     ftl.gc.victim = pick(rng, &VictimPolicy::ALL);
     (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &[0.0, 0.05, 0.6]), pick(rng, &[1, 1, 9]));
-    ftl.gc.step_pages = pick(rng, &[0, 1, 8, 100]);
+    ftl.gc.step_pages = pick(rng, &[1, 0, 8, 8, 100, 100]);
     (ftl.gc.idle, ftl.gc.idle_reserve) = (pick(rng, &IdlePolicy::ALL), pick(rng, &[0.0, 0.3, 0.9]));
     ftl.gc.idle_valid = pick(rng, &[0.1, 0.75, 0.99]);
     if ftl.mapping == Mapping::Page && rng.below(2) == 0 {
