@@ -43,6 +43,15 @@ def test_no_time_is_no_replay_and_says_so() -> None:
     assert found.command.endswith("--effort all")
 
 
+def test_a_command_names_the_file_of_the_drive_instead_of_all_its_keys(tmp_path: Path) -> None:
+    file, scenario = tmp_path / "mine.toml", hash_lane()
+    file.write_text('base = "tlc-2021"\nread_us = 33.0\n', encoding="utf-8")
+    settings = {**scenario.settings, "device": str(file)}
+    found = ft.explain(scenario.trace(), scenario.system, settings=settings, effort=0)[scenario.system]
+    assert f"--set device={file}" in found.command
+    assert "nand.read_us" not in found.command
+
+
 def test_the_words() -> None:
     lines = explained(hash_lane()).text.splitlines()
     assert lines[0].startswith(

@@ -32,7 +32,7 @@ def _unlike(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
     usual = dict(leaves(system(preset).config))
     found = {key: value for key, value in leaves(config) if usual.get(key) != value}
     device = found.pop("device", None)
-    if device in devices():
+    if device in devices() or Path(str(device)).is_file():
         # A device brings its numbers: keys with the device's own value need not be set.
         of_device = dict(leaves(system(preset, settings={"device": device}).config))
         found = {key: value for key, value in leaves(config) if key == "device" or of_device.get(key) != value}
