@@ -195,7 +195,8 @@ def check_against(path: Path, goal_name: str, points: Sequence[Mapping[str, Any]
     assert fastest <= best * 1.03, told
     assert made.value(first) <= fastest * 1.05, told
     assert all(first.price <= one.price for one in made.candidates if made.loss(one).at_most <= 0.05)
-    most = max(one["pages_programmed"] for one in points)
+    # As the decision prices them: flash by the most programs of any of its candidates.
+    most = max(one.run.numbers["pages_programmed"] for one in made.candidates)
     near = [one for one, cost in zip(points, costs, strict=True) if cost <= min(best, fastest) * 1.03]
     price, *prices = (Prices.read().of(one, capacity, most) for one in (first.run.numbers, *near))
     assert price <= min(prices, default=price) * 1.01 or made.alike, told
