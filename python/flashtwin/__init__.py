@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from flashtwin.recipes.workloads import Workload, recipe_schema, synthesize, workload, workloads
     from flashtwin.replays.presets import System, config_schema, device_toml, devices, system, system_toml, systems
     from flashtwin.replays.running import Comparison, Result, compare, replay
+    from flashtwin.replays.virtual import Drive
     from flashtwin.studies import Study, study
     from flashtwin.sweeps.batch import Batch, characterize_many
     from flashtwin.sweeps.replicating import Replication, replicate
@@ -74,6 +75,7 @@ _ROOMS = {
         "System", "config_schema", "device_toml", "devices", "system", "system_toml", "systems",
     ),
     "flashtwin.replays.running": ("Comparison", "Result", "compare", "replay"),
+    "flashtwin.replays.virtual": ("Drive",),
     "flashtwin.studies": ("Study", "study"),
     "flashtwin.sweeps.batch": ("Batch", "characterize_many"),
     "flashtwin.sweeps.replicating": ("Replication", "replicate"),
@@ -93,6 +95,7 @@ __all__ = [
     "Characterization",
     "Comparison",
     "ConfigError",
+    "Drive",
     "DriveFit",
     "Explanation",
     "Explanations",

@@ -87,6 +87,12 @@ pub(crate) fn enter<T: Send + 'static>(
     Ok(value)
 }
 
+/// Runs work that ends before a look-up on the calling thread, because a thread of its own would cost more than the work.
+pub(crate) fn briefly<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let _quiet = Quiet::begin();
+    py.detach(|| catch(work)).map_err(errors::internal)
+}
+
 /// Runs one job, telling `progress` how far it is.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,

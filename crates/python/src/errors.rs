@@ -10,6 +10,7 @@ import_exception!(flashtwin.errors, ConfigError);
 import_exception!(flashtwin.errors, SimError);
 import_exception!(flashtwin.errors, LiveError);
 import_exception!(flashtwin.errors, InternalError);
+import_exception!(flashtwin.errors, ArgumentError);
 
 pub(crate) fn trace(error: flashtwin_trace::TraceError) -> PyErr {
     TraceError::new_err(error.to_string())

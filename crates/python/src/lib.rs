@@ -16,6 +16,7 @@ mod replay;
 mod scan;
 mod systems;
 mod trace;
+mod virtual_drive;
 mod workloads;
 
 /// The native core of flashtwin. Private: use the functions of `flashtwin`.
@@ -44,6 +45,8 @@ mod _core {
     use crate::trace::{
         Trace, columns_option, nanoseconds_of, operations, recover_recording, requests_by_volume,
     };
+    #[pymodule_export]
+    use crate::virtual_drive::VirtualDrive;
     #[pymodule_export]
     use crate::workloads::{
         check_recipe, recipe_schema, synthesize, synthesize_parquet, workload_toml, workloads,

@@ -105,6 +105,11 @@ impl Resolved {
         Ok((pages, blocks.map_err(errors::config)?))
     }
 
+    /// The fewest blocks a plane of which `pages` logical pages fill at most `fill`.
+    fn blocks_filled_by(&self, pages: u64, fill: f64) -> PyResult<u32> {
+        self.resolved.blocks_filled_by(pages, fill).map_err(errors::config)
+    }
+
     /// Every key with its value, unit, description and source, as TOML.
     #[getter]
     fn toml(&self) -> String {

@@ -30,6 +30,7 @@ mod temperature;
 mod timeline;
 mod toml_doc;
 mod totals;
+mod virtual_drive;
 
 pub use aged::AgedDrives;
 pub use config::{
@@ -47,5 +48,6 @@ pub use run::{Recording, run, run_following};
 pub use stepped::{SteppedDrive, SteppedRequest};
 pub use temperature::offline_partitions;
 pub use timeline::TimelineTo;
+pub use virtual_drive::{VirtualDrive, VirtualDriveOptions};
 
 pub use flashtwin_nand::{device_names, device_toml};

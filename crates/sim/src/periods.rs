@@ -25,6 +25,11 @@ impl Periods {
         self.rows.len()
     }
 
+    /// The end of the last one, or the beginning of the first.
+    pub(crate) fn last_ns(&self) -> i64 {
+        self.rows.last().map_or(self.first_start_ns, |row| row.end_ns)
+    }
+
     /// Without the rows so far.
     pub(crate) fn restart(&mut self, engine: &Engine<Ftl, Metrics>, start_ns: i64) {
         let (engine_before, ftl_before) = (engine.accounts().counts, *engine.controller().counters());
@@ -45,7 +50,7 @@ impl Periods {
         }
         let (counts, ftl) = (engine.accounts().counts, *engine.controller().counters());
         let row = PeriodRow {
-            start_ns: self.rows.last().map_or(self.first_start_ns, |row| row.end_ns),
+            start_ns: self.last_ns(),
             end_ns,
             reads: engine.accounts_mut().observer.reads.end_period(),
             writes: engine.accounts_mut().observer.writes.end_period(),

@@ -66,14 +66,10 @@ pub fn run_following(
 ) -> Result<RunResult, SimError> {
     check_fit(trace.outline(), resolved)?;
     let receivers = recording.receivers(trace.outline(), resolved)?;
-    let mut replay = Replay::new(trace, resolved, progress, drives)?;
-    replay.engine.accounts_mut().observer.receivers = receivers;
-    if replay.warm_up_ns.is_some() {
-        // None counts until it is known which is the first.
-        replay.engine.accounts_mut().observer.receivers.restart(u64::MAX);
-    }
-    replay.serve_all(progress)?;
-    replay.finish()
+    let mut replay = Replay::new(trace, resolved, Some(trace.outline().requests), progress, drives)?;
+    replay.tell(receivers);
+    replay.serve_all(trace, resolved, progress)?;
+    replay.finish(trace.outline(), resolved)
 }
 
 fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
@@ -95,6 +91,7 @@ fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
         .into());
     }
     check_times(trace, resolved)?;
+    check_periods(&trace.name, trace.duration_ns.max(0), resolved)?;
     check_room(trace, resolved, Ftl::capacity_pages(&config.ftl, geometry))
 }
 
@@ -102,7 +99,7 @@ fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
 pub(crate) const MOST_PERIODS: u64 = 200_000;
 
 /// 36 years, so that sums of times cannot overflow.
-const LONGEST_NS: f64 = (1u64 << 60) as f64;
+pub(crate) const LONGEST_NS: f64 = (1u64 << 60) as f64;
 
 fn check_times(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
     let replay = &resolved.config.replay;
@@ -127,19 +124,22 @@ fn check_times(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
         ))
         .into());
     }
-    let period_ns = period_ns(replay.period_s);
-    let periods = last_ns as u64 / period_ns as u64;
-    if periods > MOST_PERIODS {
-        return Err(ConfigError(format!(
-            "{} lasts {seconds:.1} s; in periods of {} s that are {periods}, and at most {MOST_PERIODS} are kept: set \
-             replay.period_s to {:.1e} or more",
-            trace.name,
-            replay.period_s,
-            seconds / MOST_PERIODS as f64 * 1.01,
-        ))
-        .into());
-    }
     Ok(())
+}
+
+/// Refuses more periods than are kept up to the time `last_ns`.
+pub(crate) fn check_periods(name: &str, last_ns: i64, resolved: &Resolved) -> Result<(), ConfigError> {
+    let period_s = resolved.config.replay.period_s;
+    let periods = last_ns as u64 / period_ns(period_s) as u64;
+    if periods <= MOST_PERIODS {
+        return Ok(());
+    }
+    let seconds = last_ns as f64 / 1e9;
+    Err(ConfigError(format!(
+        "{name} lasts {seconds:.1} s; in periods of {period_s} s that are {periods}, and at most {MOST_PERIODS} are kept: set \
+         replay.period_s to {:.1e} or more",
+        seconds / MOST_PERIODS as f64 * 1.01,
+    )))
 }
 
 pub(crate) fn period_ns(period_s: f64) -> i64 {
@@ -193,24 +193,26 @@ fn new_drive(
     Ok((ftl, FlashArray::new(geometry)))
 }
 
-struct Replay<'a> {
-    source: &'a dyn PageSource,
-    trace: &'a Outline,
-    resolved: &'a Resolved,
-    engine: Engine<Ftl, Metrics>,
+/// A drive that requests go through window by window, with its periods and its warm-up.
+pub(crate) struct Replay {
+    pub(crate) engine: Engine<Ftl, Metrics>,
     period_ns: i64,
     period_end_ns: i64,
     periods: Periods,
     /// `None` once it has ended.
     warm_up_ns: Option<i64>,
+    /// Requests of the warm-up.
+    traffic: Traffic,
     /// Counted during the warm-up.
     before: Totals,
 }
 
-impl<'a> Replay<'a> {
-    fn new(
-        source: &'a dyn PageSource,
-        resolved: &'a Resolved,
+impl Replay {
+    /// The drive before the trace, which has so many requests; `None`: not known yet.
+    pub(crate) fn new(
+        source: &dyn PageSource,
+        resolved: &Resolved,
+        requests: Option<u64>,
         progress: &dyn Progress,
         drives: Option<&AgedDrives>,
     ) -> Result<Self, SimError> {
@@ -227,7 +229,7 @@ impl<'a> Replay<'a> {
         let (ftl, flash) = aged::drive(trace, resolved, drives, new, fill)?;
         // Spreading hashes pages while they wait in RAM, which costs the write nothing.
         let hashes = config.ftl.mapping == flashtwin_ftl::Mapping::Content;
-        let metrics = Metrics::new(geometry.chips(), Some(trace.requests));
+        let metrics = Metrics::new(geometry.chips(), requests);
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
         if config.replay.queue_depth == 0 {
@@ -238,94 +240,127 @@ impl<'a> Replay<'a> {
             engine.checkpoint_every((checkpoint_s * 1e9) as u64);
         }
         Ok(Self {
-            source,
-            trace,
-            resolved,
             engine,
             period_ns: period_ns(config.replay.period_s),
             period_end_ns: period_ns(config.replay.period_s),
             periods: Periods::default(),
             warm_up_ns: warm_up_ns(config.replay.warm_up_s),
+            traffic: Traffic::default(),
             before: Totals::default(),
         })
     }
 
-    fn serve_all(&mut self, progress: &dyn Progress) -> Result<(), SimError> {
-        let replay = &self.resolved.config.replay;
-        let (source, total) = (self.source, self.trace.requests);
-        let mut boundary = self.next_boundary_ns();
-        let mut traffic = Traffic::default();
+    pub(crate) fn tell(&mut self, receivers: Receivers) {
+        self.engine.accounts_mut().observer.receivers = receivers;
+        if self.warm_up_ns.is_some() {
+            // None counts until it is known which is the first.
+            self.engine.accounts_mut().observer.receivers.restart(u64::MAX);
+        }
+    }
+
+    fn serve_all(
+        &mut self,
+        source: &dyn PageSource,
+        resolved: &Resolved,
+        progress: &dyn Progress,
+    ) -> Result<(), SimError> {
+        let total = source.outline().requests;
         let mut windows = source.windows()?;
         while let Some(window) = windows.next()? {
-            let arrivals = Arrivals {
-                window,
-                queue_depth: replay.queue_depth,
-                speed: replay.speed,
-                read_modify_write: replay.partial_write == PartialWrite::ReadModifyWrite,
-            };
-            self.engine.begin_window();
-            for index in 0..window.len() {
-                let done = window.first_request + index as u64;
-                if done & 0x3fff == 0 {
-                    progress.update(done, total);
-                    stop_if_asked(progress)?;
-                    self.engine.accounts_mut().observer.receivers.check()?;
-                }
-                while window.time_ns[index] >= boundary {
-                    if replay.queue_depth == 0 {
-                        self.engine.advance(arrivals.simulated_ns(boundary))?;
-                    }
-                    if boundary == self.period_end_ns {
-                        self.end_period(boundary, true)?;
-                        self.period_end_ns = boundary.saturating_add(self.period_ns);
-                    }
-                    if self.warm_up_ns == Some(boundary) {
-                        traffic.add(&window, index);
-                        self.end_warm_up(done, &traffic);
-                    }
-                    stop_if_asked(progress)?;
-                    boundary = self.next_boundary_ns();
-                }
-                self.engine.serve(&arrivals, index)?;
-            }
-            if self.warm_up_ns.is_some() {
-                traffic.add(&window, window.len());
-            }
+            self.serve(window, resolved, total, progress)?;
         }
+        progress.update(total, total);
+        Ok(())
+    }
+
+    /// Serves the requests of a window, of `total` in all.
+    pub(crate) fn serve(
+        &mut self,
+        window: Window<'_>,
+        resolved: &Resolved,
+        total: u64,
+        progress: &dyn Progress,
+    ) -> Result<(), SimError> {
+        let replay = &resolved.config.replay;
+        let mut boundary = self.next_boundary_ns();
+        let arrivals = Arrivals {
+            window,
+            queue_depth: replay.queue_depth,
+            speed: replay.speed,
+            read_modify_write: replay.partial_write == PartialWrite::ReadModifyWrite,
+        };
+        self.engine.begin_window();
+        for index in 0..window.len() {
+            let done = window.first_request + index as u64;
+            if done & 0x3fff == 0 {
+                progress.update(done, total);
+                stop_if_asked(progress)?;
+                self.engine.accounts_mut().observer.receivers.check()?;
+            }
+            while window.time_ns[index] >= boundary {
+                if replay.queue_depth == 0 {
+                    self.engine.advance(arrivals.simulated_ns(boundary))?;
+                }
+                if self.warm_up_ns == Some(boundary) {
+                    self.traffic.add(&window, index);
+                }
+                self.cross(boundary, done, resolved)?;
+                stop_if_asked(progress)?;
+                boundary = self.next_boundary_ns();
+            }
+            self.engine.serve(&arrivals, index)?;
+        }
+        if self.warm_up_ns.is_some() {
+            self.traffic.add(&window, window.len());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_warming_up(&self) -> bool {
+        self.warm_up_ns.is_some()
+    }
+
+    /// The next time of the trace's clock at which a period or the warm-up ends.
+    pub(crate) fn next_boundary_ns(&self) -> i64 {
+        self.warm_up_ns.unwrap_or(i64::MAX).min(self.period_end_ns)
+    }
+
+    /// Ends the period, the warm-up or both at their `boundary`, to which time has passed; request `first` is the next.
+    #[cold]
+    pub(crate) fn cross(&mut self, boundary: i64, first: u64, resolved: &Resolved) -> Result<(), SimError> {
+        if boundary == self.period_end_ns {
+            self.periods.end(&mut self.engine, resolved, boundary, true)?;
+            self.period_end_ns = boundary.saturating_add(self.period_ns);
+        }
+        if self.warm_up_ns == Some(boundary) {
+            self.end_warm_up(first);
+        }
+        Ok(())
+    }
+
+    /// Figures count from request `first` on. Requests under way count no more, because they arrived before.
+    fn end_warm_up(&mut self, first: u64) {
+        let now_ns = self.engine.now_ns();
+        self.before = Totals::of(&self.engine, self.traffic.bytes);
+        self.before.engine.requests = self.traffic.requests;
+        self.periods.restart(&self.engine, self.warm_up_ns.take().unwrap_or(0));
+        self.engine.accounts_mut().restart();
+        self.engine.accounts_mut().observer.restart(first, now_ns);
+    }
+
+    /// Serves everything under way and ends the last period.
+    pub(crate) fn finish(mut self, trace: &Outline, resolved: &Resolved) -> Result<RunResult, SimError> {
+        let total = trace.requests;
         self.engine.drain()?;
         let completed: u64 = self.engine.accounts().counts.requests.iter().sum();
         if completed != total {
             let text = format!("{} of {total} requests were never completed", total - completed);
             return Err(FtlError::Broken(text).into());
         }
-        let last = if total == 0 { 0 } else { self.trace.duration_ns + 1 };
-        self.end_period(last, false)?;
-        progress.update(total, total);
-        Ok(())
-    }
-
-    /// The next time of the trace's clock at which a period or the warm-up ends.
-    fn next_boundary_ns(&self) -> i64 {
-        self.warm_up_ns.unwrap_or(i64::MAX).min(self.period_end_ns)
-    }
-
-    /// Figures count from request `first` on. Requests under way count no more, because they arrived before.
-    #[cold]
-    fn end_warm_up(&mut self, first: u64, traffic: &Traffic) {
-        let now_ns = self.engine.now_ns();
-        self.before = Totals::of(&self.engine, traffic.bytes);
-        self.before.engine.requests = traffic.requests;
-        self.periods.restart(&self.engine, self.warm_up_ns.take().unwrap_or(0));
-        self.engine.accounts_mut().restart();
-        self.engine.accounts_mut().observer.restart(first, now_ns);
-    }
-
-    fn end_period(&mut self, end_ns: i64, replicate: bool) -> Result<(), SimError> {
-        self.periods.end(&mut self.engine, self.resolved, end_ns, replicate)
-    }
-
-    fn finish(self) -> Result<RunResult, SimError> {
-        finish(self.engine, self.periods, &self.before, self.trace, self.resolved)
+        let last = if total == 0 { 0 } else { trace.duration_ns + 1 };
+        let last = self.periods.last_ns().max(last);
+        self.periods.end(&mut self.engine, resolved, last, false)?;
+        finish(self.engine, self.periods, &self.before, trace, resolved)
     }
 }
 

@@ -54,8 +54,8 @@ pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes};
 pub use operations::{Operation, Vocabulary};
 pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions};
 pub use page::{
-    ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageQuality, PageScan,
-    PageSource, PageTable, PageTrace, Window, Windows, marks,
+    ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageIntake, PageQuality,
+    PageScan, PageSource, PageTable, PageTrace, Window, Windows, marks,
 };
 pub use progress::Progress;
 pub use quality::{BAD_LINES_LISTED, Quality};

@@ -79,8 +79,8 @@ impl Observer for Metrics {
         self.receivers.arrived(request, arrived);
     }
 
-    fn trimmed(&mut self, arrived: &Arrived) {
-        self.receivers.trimmed(arrived);
+    fn trimmed(&mut self, arrived: &Arrived, now_ns: u64) {
+        self.receivers.trimmed(arrived, now_ns);
     }
 
     fn programmed(&mut self, lpn: Lpn) {

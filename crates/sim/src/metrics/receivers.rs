@@ -3,7 +3,7 @@
 use super::ByVolume;
 use crate::engine::{Arrived, Command, Completed, Hashing};
 use crate::error::SimError;
-use crate::requests::{RequestLog, RequestTable};
+use crate::requests::{HostRequests, RequestLog, RequestTable};
 use crate::timeline::Timeline;
 use flashtwin_ftl::Lpn;
 
@@ -16,6 +16,8 @@ pub(crate) struct Receivers {
     pub(super) timeline: Option<Box<Timeline>>,
     /// Number and end of each completed request, for the caller of the engine, who takes them from time to time.
     pub(crate) completions: Option<Vec<(u64, u64)>>,
+    /// Completed requests for a host in virtual time.
+    pub(crate) for_host: Option<Box<HostRequests>>,
     /// Tables leave out requests before this one.
     first: u64,
     /// By the engine's slots, which are used again.
@@ -42,6 +44,11 @@ impl Receivers {
         Self { wanted: true, completions: Some(Vec::new()), ..Self::default() }
     }
 
+    /// The same for a host in virtual time, too.
+    pub(crate) fn and_host(self) -> Self {
+        Self { wanted: true, for_host: Some(Box::default()), ..self }
+    }
+
     #[inline]
     pub(super) fn is_wanted(&self) -> bool {
         self.wanted
@@ -54,13 +61,14 @@ impl Receivers {
         self.timeline.iter_mut().for_each(|timeline| timeline.arrived(request, arrived));
     }
 
-    pub(super) fn trimmed(&mut self, arrived: &Arrived) {
+    pub(super) fn trimmed(&mut self, arrived: &Arrived, now_ns: u64) {
         if arrived.number >= self.first {
             self.log.iter_mut().for_each(|log| log.trimmed(arrived));
             self.by_volume.iter_mut().for_each(|volumes| volumes.completed(arrived, None));
         }
         self.timeline.iter_mut().for_each(|timeline| timeline.trimmed(arrived));
         self.completions.iter_mut().for_each(|done| done.push((arrived.number, arrived.arrival_ns)));
+        self.for_host.iter_mut().for_each(|host| host.trimmed(arrived, now_ns));
     }
 
     #[inline]
@@ -83,6 +91,7 @@ impl Receivers {
         self.timeline.iter_mut().for_each(|timeline| timeline.completed(&arrived, done));
         let end_ns = done.arrival_ns + done.total_ns;
         self.completions.iter_mut().for_each(|done| done.push((arrived.number, end_ns)));
+        self.for_host.iter_mut().for_each(|host| host.completed(&arrived, done));
     }
 
     pub(super) fn programmed(&mut self, lpn: Lpn) {

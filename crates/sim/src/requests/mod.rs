@@ -3,9 +3,14 @@
 mod row;
 mod writer;
 
+use std::sync::Arc;
+
 pub(crate) use row::RequestRow;
 use writer::Writer;
 pub use writer::{RequestTable, RequestsTo};
+
+use arrow_array::{Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
 
 use crate::engine::{Arrived, Completed, Ledger, ServedBy};
 use crate::error::SimError;
@@ -19,6 +24,74 @@ struct Entry {
     total_ns: Option<u64>,
     ledger: Ledger,
     server: Option<ServedBy>,
+}
+
+impl Entry {
+    fn trimmed(arrived: &Arrived) -> Self {
+        Self { arrived: *arrived, total_ns: None, ledger: Ledger::default(), server: None }
+    }
+
+    fn completed(arrived: &Arrived, done: &Completed<'_>) -> Self {
+        let (total_ns, ledger, server) = (Some(done.total_ns), *done.ledger, done.server);
+        Self { arrived: *arrived, total_ns, ledger, server }
+    }
+}
+
+/// Requests for a host that lives in the drive's time and sees completions when it is time.
+#[derive(Debug, Default)]
+pub(crate) struct HostRequests {
+    /// The engine reports a completion as soon as it is certain.
+    ahead: Vec<(u64, Entry)>,
+    /// Completed by the host's clock, in this order, with the time.
+    done: Vec<(u64, Entry)>,
+    settled: u64,
+}
+
+impl HostRequests {
+    /// The controller has taken a trim in.
+    pub(crate) fn trimmed(&mut self, arrived: &Arrived, now_ns: u64) {
+        self.ahead.push((now_ns, Entry::trimmed(arrived)));
+    }
+
+    pub(crate) fn completed(&mut self, arrived: &Arrived, done: &Completed<'_>) {
+        self.ahead.push((done.arrival_ns + done.total_ns, Entry::completed(arrived, done)));
+    }
+
+    /// The host's clock has come to `clock_ns`.
+    pub(crate) fn settle(&mut self, clock_ns: u64) {
+        let known = self.done.len();
+        self.done.extend(self.ahead.extract_if(.., |(done_ns, _)| *done_ns <= clock_ns));
+        self.done[known..].sort_by_key(|(done_ns, _)| *done_ns);
+        self.settled += (self.done.len() - known) as u64;
+    }
+
+    /// Requests completed by the host's clock, taken or not.
+    pub(crate) fn settled(&self) -> u64 {
+        self.settled
+    }
+
+    /// The next completion that is certain.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        self.ahead.iter().map(|(done_ns, _)| *done_ns).min()
+    }
+
+    /// The requests completed since the last call: `id`, `done_ns` and the columns of the table of requests.
+    pub(crate) fn take(&mut self, system: &str) -> RecordBatch {
+        let (done_ns, done): (Vec<u64>, Vec<Entry>) = std::mem::take(&mut self.done).into_iter().unzip();
+        let rows = writer::batch(system, &done);
+        let schema = rows.schema();
+        let mut fields = vec![
+            Arc::new(Field::new("id", DataType::UInt64, false)),
+            Arc::new(Field::new("done_ns", DataType::Int64, false)),
+        ];
+        fields.extend(schema.fields().iter().skip(1).cloned());
+        let done_ns = Int64Array::from_iter_values(done_ns.into_iter().map(|done_ns| done_ns as i64));
+        let mut columns = vec![Arc::clone(rows.column(0)), Arc::new(done_ns) as _];
+        columns.extend(rows.columns().iter().skip(1).cloned());
+        // A column for each field, and each as long as the rows.
+        let schema = Arc::new(Schema::new(fields));
+        RecordBatch::try_new(Arc::clone(&schema), columns).unwrap_or_else(|_| RecordBatch::new_empty(schema))
+    }
 }
 
 #[derive(Debug)]
@@ -36,12 +109,11 @@ impl RequestLog {
 
     #[cold]
     pub(crate) fn trimmed(&mut self, arrived: &Arrived) {
-        self.push(Entry { arrived: *arrived, total_ns: None, ledger: Ledger::default(), server: None });
+        self.push(Entry::trimmed(arrived));
     }
 
     pub(crate) fn completed(&mut self, arrived: &Arrived, done: &Completed<'_>) {
-        let (total_ns, ledger, server) = (Some(done.total_ns), *done.ledger, done.server);
-        self.push(Entry { arrived: *arrived, total_ns, ledger, server });
+        self.push(Entry::completed(arrived, done));
     }
 
     fn push(&mut self, entry: Entry) {

@@ -103,7 +103,7 @@ impl Writer {
     }
 }
 
-fn batch(system: &str, lot: &[Entry]) -> RecordBatch {
+pub(super) fn batch(system: &str, lot: &[Entry]) -> RecordBatch {
     let rows: Vec<RequestRow<'_>> = lot.iter().map(|entry| RequestRow::of(system, entry)).collect();
     table(&rows, Nullable::All).1
 }

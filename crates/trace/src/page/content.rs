@@ -94,6 +94,13 @@ impl Before {
         Before { page_bytes, chunk_bytes, slots: slots as usize, chunks: Vec::new(), wholes: Vec::new() }
     }
 
+    /// Of so many pages that all hold data (`is_full`), of which nothing is known, or none.
+    pub(super) fn of_all(page_bytes: u32, chunk_bytes: u32, pages: usize, is_full: bool) -> Before {
+        let (chunk, whole) = if is_full { (UNSEEN, Whole::Data) } else { (TRIMMED, Whole::Hole) };
+        let before = Before::new(page_bytes, chunk_bytes);
+        Before { chunks: vec![chunk; pages * before.slots], wholes: vec![whole; pages], ..before }
+    }
+
     /// Looks up which of the pages of some `requests`, which `columns` were cut from, are holes; comes before [`Before::add`].
     pub(super) fn look_up(&mut self, requests: &Requests<'_>, columns: &PageColumns, pages: usize) {
         if requests.holes.is_empty() {

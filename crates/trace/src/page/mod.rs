@@ -4,6 +4,7 @@ mod content;
 mod cut;
 mod first_access;
 mod follow;
+mod intake;
 mod made;
 mod numbering;
 mod outline;
@@ -15,6 +16,7 @@ mod table;
 mod window;
 mod zipf;
 
+pub use intake::PageIntake;
 pub use outline::{FirstAccess, Outline, PageQuality};
 pub use scan::PageScan;
 pub use source::ContentSource;

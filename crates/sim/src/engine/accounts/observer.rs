@@ -89,7 +89,7 @@ pub trait Observer {
     /// A read, a write or a flush has come and got a slot.
     fn arrived(&mut self, _request: u32, _arrived: &Arrived) {}
     /// A trim has come, and is complete.
-    fn trimmed(&mut self, _arrived: &Arrived) {}
+    fn trimmed(&mut self, _arrived: &Arrived, _now_ns: u64) {}
     /// The controller has chosen a flash page for one that the host wrote.
     fn programmed(&mut self, _lpn: Lpn) {}
     fn completed(&mut self, _done: &Completed<'_>) {}

@@ -33,7 +33,8 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             }
             self.interface.leave(&mut self.back.books(), HostOp::Trim);
             if let Some(arrived) = &followed {
-                self.back.accounts.observer.trimmed(arrived);
+                let now_ns = self.back.now_ns();
+                self.back.accounts.observer.trimmed(arrived, now_ns);
             }
             return Ok(());
         }
