@@ -24,8 +24,8 @@ FORBIDDEN_IN_FTL = ("std::time", "std::fs", "std::io", "std::thread", "Instant::
 REACH_CORE = {
     "", "causes.replaying", "characterization.measuring", "drives.history", "live.drives", "live.linux",
     "live.recording", "recipes.workloads", "replays.aged", "replays.presets", "replays.folders", "replays.running",
-    "replays.virtual", "results.folder", "results.keys", "traces.foreign", "traces.frames", "traces.reading", "traces.scan",
-    "traces.trace",
+    "replays.virtual", "results.folder", "results.keys", "traces.foreign", "traces.frames", "traces.reading",
+    "traces.scan", "traces.trace",
 }  # fmt: skip
 #: Modules that read and write nothing and know nothing of the core: they import one another at most.
 PURE = {

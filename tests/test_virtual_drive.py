@@ -1,6 +1,8 @@
 """A drive in virtual time gives the figures of a replay, and refuses what it cannot serve."""
 
-from collections.abc import Callable, Iterator
+import signal
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,116 +10,169 @@ import pyarrow as pa
 import pytest
 
 import flashtwin as ft
+from flashtwin.replays import presets
 
-PAGE = 4096
+PAGE, PAGES = 4096, 600
 OPS = np.array(["read", "write", "trim", "flush"])
 SMALL = {
     "nand.channels": 2, "nand.chips_per_channel": 2, "nand.dies_per_chip": 1, "nand.planes_per_die": 1,
-    "nand.pages_per_block": 16, "replay.period_s": 0.02,
+    "nand.pages_per_block": 16, "nand.blocks_per_plane": 60, "replay.period_s": 0.02,
 }  # fmt: skip
 #: Keys of drives, of which some are drawn, as far as a system can have them.
 KEYS: list[dict[str, Any]] = [
-    {"ftl.mapping_cache.bytes": "16K", "ftl.mapping_cache.checkpoint_s": 0.01}, {"engine.write_cache_pages": 24},
-    {"engine.write_completes": "buffered"}, {"engine.flush": "volatile"}, {"engine.slots": 6},
-    {"engine.link_mb_s": 200.0}, {"replay.queue_limit": 5}, {"engine.controller_us": 3.0}, {"replay.warm_up_s": 0.015},
-    {"replay.preload": "footprint"}, {"verify": True}, {"replay.content": "unique"}, {"engine.merge_reads": "same-page"},
+    {"ftl.mapping_cache.bytes": 16_384, "ftl.mapping_cache.checkpoint_s": 0.01}, {"ftl.mapping_cache.bytes": 8_192},
+    {"engine.write_cache_pages": 24}, {"engine.write_completes": "buffered"}, {"engine.flush": "none"},
+    {"engine.slots": 6}, {"engine.link_mb_s": 200.0}, {"replay.queue_limit": 5}, {"engine.controller_us": 3.0},
+    {"replay.warm_up_s": 0.015}, {"replay.preload": "footprint"}, {"verify": True}, {"replay.content": "unique"},
+    {"engine.merge_reads": "same-page"}, {"nand.blocks_per_plane": 40}, {"ftl.gc.idle": "reserve"},
 ]  # fmt: skip
 
 
-class Case:
-    """Requests of a few pages: all pages are written first, then most are on a few, in bursts."""
-
-    def __init__(self, seed: int, count: int = 1_500, pages: int = 600) -> None:
-        self.random = random = np.random.default_rng(seed)
-        self.pages = pages
-        fill = np.arange(0, pages, 4)
-        gaps = np.where(
-            random.random(count) < 0.9, random.integers(0, 30_000, count), random.integers(0, 900_000, count)
-        )
-        op = np.concatenate([np.ones(fill.size, int), random.choice(4, count, p=[0.45, 0.45, 0.06, 0.04])])
-        start = np.where(
-            random.random(count) < 0.7, random.integers(0, 60, count), random.integers(0, pages - 4, count)
-        )
-        length = random.integers(1, 9, count) * random.choice([512, PAGE, PAGE, PAGE], count) // 2
-        offset = start * PAGE + random.choice([0, 0, 0, 512], count)
-        self.time_ns = np.concatenate([fill * 0, 400_000 * fill.size + np.cumsum(gaps)])
-        self.op = OPS[op]
-        self.offset = np.where(op == 3, 0, np.concatenate([fill * PAGE, offset]))
-        self.length = np.where(op == 3, 0, np.concatenate([fill * 0 + 4 * PAGE, length]))
-        chunks = -(-self.length // PAGE)
-        self.content = [
-            [int(1000 * random.random() ** 3) for _ in range(many)] if kind == "write" else None
-            for kind, many in zip(self.op, chunks, strict=True)
-        ]
-
-    @property
-    def trace(self) -> ft.Trace:
-        columns = {"time_ns": self.time_ns, "op": self.op, "offset_bytes": self.offset, "length_bytes": self.length}
-        return ft.Trace.from_frame({**columns, "content": self.content}, name="drive")
-
-    def batches(self) -> Iterator[slice]:
-        at = 0
-        while at < self.op.size:
-            end = at + int(self.random.choice([1, 2, 7, 100, 1000]))
-            yield slice(at, end)
-            at = end
-
-    def drive(self, system: ft.System, contents: int) -> tuple[ft.Result, pa.Table]:
-        """In batches of any size, with time passing in between as it likes."""
-        done = []
-        with ft.Drive(system, size=self.pages * PAGE, contents=contents, per_request=True) as drive:
-            for rows in self.batches():
-                stop = int(self.time_ns[rows][0])
-                while (next_ns := drive.next_event_ns) is not None and next_ns <= stop and self.random.random() < 0.9:
-                    drive.advance(next_ns)
-                if self.random.random() < 0.5:
-                    drive.advance(int(self.random.integers(drive.now_ns, stop + 1)))
-                many = [self.time_ns[rows], self.op[rows], self.offset[rows], self.length[rows]]
-                one = len(many[0]) == 1
-                ids = drive.submit(*(column[0].item() if one else column for column in many),
-                                   self.content[rows][0] if one else self.content[rows])  # fmt: skip
-                assert np.atleast_1d(ids).tolist() == list(range(self.op.size))[rows]
-                done.append(drive.completed().to_arrow())
-                assert (done[-1]["done_ns"].to_numpy() <= drive.now_ns).all()
-            return drive.finish(), pa.concat_tables(done)
-
-
 def possible(name: str, random: np.random.Generator) -> ft.System:
-    """A small drive of the system with some of the keys that it can have."""
-    system = ft.system(name, settings={**SMALL, "nand.blocks_per_plane": 40 if name != "modern" else 60})
+    system = ft.system(name, settings=SMALL)
     for place in random.permutation(len(KEYS))[: random.integers(2, 6)]:
-        try:
+        if not presets.refusal(system, KEYS[place]):
             system = system.with_sets(KEYS[place])
-        except ft.ConfigError:
-            continue
     return system
+
+
+def requests(random: np.random.Generator, count: int = 1_500) -> dict[str, Any]:
+    """All pages are written first, then most are on a few, in bursts."""
+    fill = np.arange(0, PAGES, 4)
+    gaps = np.where(random.random(count) < 0.9, random.integers(0, 30_000, count), random.integers(0, 900_000, count))
+    op = OPS[np.concatenate([np.ones(fill.size, int), random.choice(4, count, p=[0.45, 0.45, 0.06, 0.04])])]
+    start = np.where(random.random(count) < 0.7, random.integers(0, 60, count), random.integers(0, PAGES - 4, count))
+    length = random.integers(1, 9, count) * random.choice([512, PAGE, PAGE, PAGE], count) // 2
+    offset = np.append(fill * PAGE, start * PAGE + random.choice([0, 0, 0, 512], count))
+    length = np.where(op == "flush", 0, np.append(fill * 0 + 4 * PAGE, length))
+    values = [[int(1000 * random.random() ** 3) for _ in range(-(-one // PAGE))] for one in length]
+    return {
+        "time_ns": np.append(fill * 0, 400_000 * fill.size + np.cumsum(gaps)), "op": op,
+        "offset_bytes": np.where(op == "flush", 0, offset), "length_bytes": length,
+        "content": [one if kind == "write" else None for one, kind in zip(values, op, strict=True)],
+    }  # fmt: skip
+
+
+def batches(random: np.random.Generator, count: int) -> Iterator[slice]:
+    at = 0
+    while at < count:
+        yield slice(at, at := min(at + int(random.choice([1, 2, 7, 100, 1000])), count))
+
+
+def handed_in(
+    asked: dict[str, Any], system: ft.System, contents: int, random: np.random.Generator
+) -> tuple[ft.Result, pa.Table]:
+    """In batches of any size; time passes in between as it likes."""
+    done = []
+    with ft.Drive(system, size=PAGES * PAGE, contents=contents, per_request=True) as drive:
+        for rows in batches(random, len(asked["op"])):
+            stop = int(asked["time_ns"][rows][0])
+            while (next_ns := drive.next_event_ns) is not None and next_ns <= stop and random.random() < 0.9:
+                drive.advance(next_ns)
+            if random.random() < 0.5:
+                drive.advance(int(random.integers(drive.now_ns, stop + 1)))
+            columns = [column[rows] for column in asked.values()]
+            if len(columns[0]) == 1:
+                assert drive.submit(*(one.item() for one in columns[:4]), columns[4][0]) == rows.start
+            else:
+                assert drive.submit(*columns).tolist() == list(range(rows.start, rows.stop))
+            done.append(drive.completed().to_arrow())
+            assert (done[-1]["done_ns"].to_numpy() <= drive.now_ns).all()
+        return drive.finish(), pa.concat_tables(done)
+
+
+def test_all_keys_can_be_drawn() -> None:
+    assert all(
+        any(not presets.refusal(ft.system(name, settings=SMALL), keys) for name in ft.systems()) for keys in KEYS
+    )
 
 
 @pytest.mark.parametrize("name", ft.systems())
 @pytest.mark.parametrize("seed", range(4))
-def test_a_trace_handed_in_gives_the_figures_of_its_replay(name: str, seed: int) -> None:
-    case = Case(hash_of(name) + seed)
-    system = possible(name, case.random)
-    replayed = ft.replay(case.trace, system, per_request=True)
-    contents = replayed.summary["trace"]["contents"]
-    lived, done = case.drive(system, contents)
-    expected, found = (pa.table(result.table("requests")) for result in (replayed, lived))
-    assert found.equals(expected)
+def test_trace_handed_in_gives_the_figures_of_its_replay(name: str, seed: int) -> None:
+    random = np.random.default_rng([seed, *name.encode()])
+    asked, system = requests(random), possible(name, random)
+    replayed = ft.replay(ft.Trace.from_frame(asked, name="drive"), system, per_request=True)
+    lived, done = handed_in(asked, system, replayed.summary["trace"]["contents"], random)
     for one in (replayed, lived):
         del one.summary["trace"]["read_as"]
     assert lived.summary == replayed.summary
-    for table in set(replayed.table_names) - {"requests", "request_blocks", "request_block_histogram", "volumes"}:
+    for table in {*replayed.table_names} - {"request_blocks", "request_block_histogram"}:
         assert pa.table(lived.table(table)).equals(pa.table(replayed.table(table))), table
-    # Taken meanwhile are the same rows, in the order of completion.
+    # Rows taken meanwhile are those of the table, which leaves out the warm-up, in the order of completion.
     assert done["done_ns"].to_pylist() == sorted(done["done_ns"].to_pylist())
-    rows = {row.pop("request"): row for row in expected.to_pylist()}
+    rows = {row.pop("request"): row for row in pa.table(lived.table("requests")).to_pylist()}
     for row in done.to_pylist():
-        taken = row.pop("done_ns") - row["arrival_ns"]
-        assert taken >= 0 if row["op"] == "trim" else taken == row["response_ns"]
-        # The result's table leaves out requests of the warm-up.
-        number = row.pop("id")
-        assert row == rows.pop(number, row)
+        taken_ns = row.pop("done_ns") - row["arrival_ns"]
+        assert taken_ns >= 0 if row["op"] == "trim" else taken_ns == row["response_ns"]
+        assert rows.pop(row.pop("id"), row) == row
 
 
-def hash_of(name: str) -> int:
-    return sum(name.encode()) * 1000
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((9, "read", 0, PAGE), "request 0: time_ns is 9, and the clock is at 10 by then: submit in the order"),
+        (([20, 19], "read", 0, PAGE), "request 1: time_ns is 19, and the clock is at 20"),
+        ((20, "reed", 0, PAGE), "op: .*reed"),
+        ((20, "read", 0, 0), "request 0: a read of 0 bytes at 0: expected"),
+        ((20, "flush", 0, 5), "request 0: a flush of 5 bytes"),
+        ((20, "read", 1 << 20, 1), "request 0: 1 bytes at 1048576 end beyond the drive's 1048576: make it larger"),
+        ((20, "write", 0, PAGE), "request 0: a write without content, which 'ca-ssd' looks at: give it, or set"),
+        ((20, "write", 0, 2 * PAGE, [1]), "request 0: 1 contents: expected 2, one for each 4096 bytes"),
+        (([20, 21], "write", 0, PAGE, [1]), "content has no entry for each of 2 requests"),
+        ((20, "write", 0, PAGE, {1: 2}), "submit: unhashable"),
+        ((20.5, "read", 0, PAGE), "time_ns: .*'float'.*expected whole numbers from 0"),
+        ((20, "read", -1, PAGE), "offset_bytes: .*expected whole numbers from 0"),
+        ((20, "read", 0, 1 << 32), "length_bytes: .*below 2.32"),
+        (([20, 21], ["read"] * 3, 0, PAGE), "submit: shape mismatch.*expected one value, or n"),
+        ((1 << 61, "read", 0, PAGE), "the clock is at 10, and cannot go to 2305843009213693952: expected 10 to"),
+    ],
+)
+def test_wrong_request_is_refused_and_changes_nothing(arguments: Any, message: str) -> None:
+    with ft.Drive("ca-ssd", size="1M", settings=SMALL, period_s=1e9) as drive:
+        drive.submit(10, "write", 0, PAGE, b"a")
+        with pytest.raises(ft.ArgumentError, match=message):
+            drive.submit(*arguments)
+        with pytest.raises(ft.ArgumentError, match="the clock is at 10, and cannot go to 9: expected"):
+            drive.advance(9)
+        assert drive.submit(10, "read", 0, PAGE) == 1
+        assert drive.finish().summary["requests"]["completed"] == 2
+        for call in (drive.finish, drive.completed, lambda: drive.advance(20), lambda: drive.next_event_ns):
+            with pytest.raises(ft.SimError, match="the drive is closed, because it was finished"):
+                call()
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"speed": 2.0}, "replay.speed is for traces: set it to 1"),
+        ({"queue_depth": 4}, "replay.queue_depth is for traces"),
+        ({"settings": {"ftl.partition.policy": "offline"}}, "needs later requests"),
+        ({"size": "4G"}, "smaller than the footprint"),
+        ({"size": 5000}, "size is 5000: expected whole pages"),
+        ({"size": "1X"}, "size is '1X'"),
+        ({"fill": 2.0}, "fill is 2.0"),
+        ({"contents": -1}, "contents is -1"),
+    ],
+)
+def test_impossible_drive_is_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(ft.FlashtwinError, match=message):
+        ft.Drive("conventional", **{"size": "1M", **keys, "settings": {**SMALL, **keys.get("settings", {})}})
+
+
+def test_more_contents_than_the_drive_knows_close_it() -> None:
+    drive = ft.Drive("ca-ssd", size="1M", settings=SMALL, contents=2)
+    with pytest.raises(ft.ConfigError, match="more than 2 contents were written: make the drive with more"):
+        drive.submit([0, 1, 2], "write", [0, PAGE, 2 * PAGE], PAGE, ["a", "b", "c"])
+    with pytest.raises(ft.SimError, match="an earlier call failed"):
+        drive.submit(3, "read", 0, PAGE)
+
+
+def test_ctrl_c_ends_a_long_advance() -> None:
+    checkpoints = {"ftl.mapping_cache.bytes": 8_192, "ftl.mapping_cache.checkpoint_s": 1e-6, "replay.period_s": 1e9}
+    drive = ft.Drive("conventional", size="1M", settings={**SMALL, **checkpoints})
+    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        drive.advance(1 << 60)
+    with pytest.raises(ft.SimError, match="an earlier call failed"):
+        drive.submit(0, "read", 0, PAGE)

@@ -4,9 +4,9 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
@@ -87,10 +87,33 @@ pub(crate) fn enter<T: Send + 'static>(
     Ok(value)
 }
 
-/// Runs work that ends before a look-up on the calling thread, because a thread of its own would cost more than the work.
-pub(crate) fn briefly<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+/// Runs work on the calling thread, because most calls are shorter than the start of another. The work looks for Ctrl-C
+/// itself, where it asks whether to stop.
+pub(crate) fn here<T: Send>(py: Python<'_>, work: impl FnOnce(&Signals) -> T + Send) -> PyResult<T> {
     let _quiet = Quiet::begin();
-    py.detach(|| catch(work)).map_err(errors::internal)
+    let signals = Signals { next: Mutex::new(Instant::now() + LOOK_UP), interruption: OnceLock::new() };
+    let outcome = py.detach(|| catch(|| work(&signals)));
+    match signals.interruption.into_inner() {
+        Some(interruption) => Err(interruption),
+        None => outcome.map_err(errors::internal),
+    }
+}
+
+pub(crate) struct Signals {
+    next: Mutex<Instant>,
+    interruption: OnceLock<PyErr>,
+}
+
+impl flashtwin_trace::Progress for Signals {
+    fn update(&self, _: u64, _: u64) {}
+    fn cancelled(&self) -> bool {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        if Instant::now() < *next {
+            return false;
+        }
+        *next = Instant::now() + LOOK_UP;
+        Python::attach(|py| py.check_signals()).is_err_and(|error| self.interruption.set(error).is_ok())
+    }
 }
 
 /// Runs one job, telling `progress` how far it is.

@@ -26,6 +26,7 @@ pub(crate) fn sim(error: &flashtwin_sim::SimError) -> PyErr {
     match error {
         Cause::Config(_) => ConfigError::new_err(message),
         Cause::Trace(_) => TraceError::new_err(message),
+        Cause::Request(_) => ArgumentError::new_err(message),
         Cause::Nand(_) => InternalError::new_err(message),
         Cause::Ftl(_) | Cause::Write { .. } | Cause::Interrupted => SimError::new_err(message),
     }

@@ -30,6 +30,9 @@ pub enum SimError {
     /// A rule of the medium was broken: the simulator is wrong, not the input.
     #[error("{0}. This is a bug in flashtwin: please report it with the trace and the configuration")]
     Nand(#[from] NandRule),
+    /// A drive in virtual time cannot do this. It is as it was before.
+    #[error("{0}")]
+    Request(String),
     /// The caller asked the run to stop.
     #[error("interrupted")]
     Interrupted,

@@ -48,6 +48,6 @@ pub use run::{Recording, run, run_following};
 pub use stepped::{SteppedDrive, SteppedRequest};
 pub use temperature::offline_partitions;
 pub use timeline::TimelineTo;
-pub use virtual_drive::{VirtualDrive, VirtualDriveOptions};
+pub use virtual_drive::VirtualDrive;
 
 pub use flashtwin_nand::{device_names, device_toml};

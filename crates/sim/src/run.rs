@@ -6,7 +6,7 @@ use flashtwin_nand::FlashArray;
 use flashtwin_trace::{Op, Outline, PageSource, Progress, Window};
 
 use crate::aged::{self, AgedDrives};
-use crate::config::{PartialWrite, Preload};
+use crate::config::{PartialWrite, Preload, ReplayConfig};
 use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError, stop_if_asked};
 use crate::memory;
@@ -68,8 +68,8 @@ pub fn run_following(
     let receivers = recording.receivers(trace.outline(), resolved)?;
     let mut replay = Replay::new(trace, resolved, Some(trace.outline().requests), progress, drives)?;
     replay.tell(receivers);
-    replay.serve_all(trace, resolved, progress)?;
-    replay.finish(trace.outline(), resolved)
+    replay.serve_all(trace, progress)?;
+    replay.finish(trace.outline())
 }
 
 fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
@@ -90,8 +90,8 @@ fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
         ))
         .into());
     }
-    check_times(trace, resolved)?;
-    check_periods(&trace.name, trace.duration_ns.max(0), resolved)?;
+    check_times(&trace.name, trace.duration_ns.max(0), resolved)?;
+    check_warm_up(&trace.name, trace.duration_ns.max(0), resolved)?;
     check_room(trace, resolved, Ftl::capacity_pages(&config.ftl, geometry))
 }
 
@@ -101,44 +101,40 @@ pub(crate) const MOST_PERIODS: u64 = 200_000;
 /// 36 years, so that sums of times cannot overflow.
 pub(crate) const LONGEST_NS: f64 = (1u64 << 60) as f64;
 
-fn check_times(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
+pub(crate) fn check_times(name: &str, last_ns: i64, resolved: &Resolved) -> Result<(), ConfigError> {
     let replay = &resolved.config.replay;
-    let last_ns = trace.duration_ns.max(0);
     let seconds = last_ns as f64 / 1e9;
     let simulated_ns = last_ns as f64 / replay.speed;
     if replay.queue_depth == 0 && simulated_ns > LONGEST_NS {
         return Err(ConfigError(format!(
-            "{} lasts {seconds:.1} s; at replay.speed = {} that is {:.0} years of simulated time, more than 36: \
+            "{name} lasts {seconds:.1} s; at replay.speed = {} that is {:.0} years of simulated time, more than 36: \
              set replay.speed to {:.1e} or more",
-            trace.name,
             replay.speed,
             simulated_ns / 1e9 / 86_400.0 / 365.25,
             last_ns as f64 / LONGEST_NS * 1.01,
-        ))
-        .into());
+        )));
     }
-    if warm_up_ns(replay.warm_up_s).is_some_and(|warm_up_ns| warm_up_ns > last_ns) {
+    let period_ns = period_ns(replay.period_s);
+    let periods = last_ns as u64 / period_ns as u64;
+    if periods > MOST_PERIODS {
         return Err(ConfigError(format!(
-            "{} lasts {seconds:.1} s, and no request would count after a warm-up of {} s: set replay.warm_up_s to less",
-            trace.name, replay.warm_up_s,
-        ))
-        .into());
+            "{name} lasts {seconds:.1} s; in periods of {} s that are {periods}, and at most {MOST_PERIODS} are kept: set \
+             replay.period_s to {:.1e} or more",
+            replay.period_s,
+            seconds / MOST_PERIODS as f64 * 1.01,
+        )));
     }
     Ok(())
 }
 
-/// Refuses more periods than are kept up to the time `last_ns`.
-pub(crate) fn check_periods(name: &str, last_ns: i64, resolved: &Resolved) -> Result<(), ConfigError> {
-    let period_s = resolved.config.replay.period_s;
-    let periods = last_ns as u64 / period_ns(period_s) as u64;
-    if periods <= MOST_PERIODS {
+pub(crate) fn check_warm_up(name: &str, last_ns: i64, resolved: &Resolved) -> Result<(), ConfigError> {
+    let warm_up_s = resolved.config.replay.warm_up_s;
+    if warm_up_ns(warm_up_s).is_none_or(|warm_up_ns| warm_up_ns <= last_ns) {
         return Ok(());
     }
-    let seconds = last_ns as f64 / 1e9;
     Err(ConfigError(format!(
-        "{name} lasts {seconds:.1} s; in periods of {period_s} s that are {periods}, and at most {MOST_PERIODS} are kept: set \
-         replay.period_s to {:.1e} or more",
-        seconds / MOST_PERIODS as f64 * 1.01,
+        "{name} lasts {:.1} s, and no request would count after a warm-up of {warm_up_s} s: set replay.warm_up_s to less",
+        last_ns as f64 / 1e9,
     )))
 }
 
@@ -195,6 +191,7 @@ fn new_drive(
 
 /// A drive that requests go through window by window, with its periods and its warm-up.
 pub(crate) struct Replay {
+    pub(crate) resolved: Resolved,
     pub(crate) engine: Engine<Ftl, Metrics>,
     period_ns: i64,
     period_end_ns: i64,
@@ -240,6 +237,7 @@ impl Replay {
             engine.checkpoint_every((checkpoint_s * 1e9) as u64);
         }
         Ok(Self {
+            resolved: resolved.clone(),
             engine,
             period_ns: period_ns(config.replay.period_s),
             period_end_ns: period_ns(config.replay.period_s),
@@ -258,16 +256,11 @@ impl Replay {
         }
     }
 
-    fn serve_all(
-        &mut self,
-        source: &dyn PageSource,
-        resolved: &Resolved,
-        progress: &dyn Progress,
-    ) -> Result<(), SimError> {
+    fn serve_all(&mut self, source: &dyn PageSource, progress: &dyn Progress) -> Result<(), SimError> {
         let total = source.outline().requests;
         let mut windows = source.windows()?;
         while let Some(window) = windows.next()? {
-            self.serve(window, resolved, total, progress)?;
+            self.serve(window, total, progress)?;
         }
         progress.update(total, total);
         Ok(())
@@ -277,17 +270,16 @@ impl Replay {
     pub(crate) fn serve(
         &mut self,
         window: Window<'_>,
-        resolved: &Resolved,
         total: u64,
         progress: &dyn Progress,
     ) -> Result<(), SimError> {
-        let replay = &resolved.config.replay;
+        let ReplayConfig { queue_depth, speed, partial_write, .. } = self.resolved.config.replay;
         let mut boundary = self.next_boundary_ns();
         let arrivals = Arrivals {
             window,
-            queue_depth: replay.queue_depth,
-            speed: replay.speed,
-            read_modify_write: replay.partial_write == PartialWrite::ReadModifyWrite,
+            queue_depth,
+            speed,
+            read_modify_write: partial_write == PartialWrite::ReadModifyWrite,
         };
         self.engine.begin_window();
         for index in 0..window.len() {
@@ -298,13 +290,13 @@ impl Replay {
                 self.engine.accounts_mut().observer.receivers.check()?;
             }
             while window.time_ns[index] >= boundary {
-                if replay.queue_depth == 0 {
+                if queue_depth == 0 {
                     self.engine.advance(arrivals.simulated_ns(boundary))?;
                 }
                 if self.warm_up_ns == Some(boundary) {
                     self.traffic.add(&window, index);
                 }
-                self.cross(boundary, done, resolved)?;
+                self.cross(boundary, done)?;
                 stop_if_asked(progress)?;
                 boundary = self.next_boundary_ns();
             }
@@ -316,10 +308,6 @@ impl Replay {
         Ok(())
     }
 
-    pub(crate) fn is_warming_up(&self) -> bool {
-        self.warm_up_ns.is_some()
-    }
-
     /// The next time of the trace's clock at which a period or the warm-up ends.
     pub(crate) fn next_boundary_ns(&self) -> i64 {
         self.warm_up_ns.unwrap_or(i64::MAX).min(self.period_end_ns)
@@ -327,9 +315,9 @@ impl Replay {
 
     /// Ends the period, the warm-up or both at their `boundary`, to which time has passed; request `first` is the next.
     #[cold]
-    pub(crate) fn cross(&mut self, boundary: i64, first: u64, resolved: &Resolved) -> Result<(), SimError> {
+    pub(crate) fn cross(&mut self, boundary: i64, first: u64) -> Result<(), SimError> {
         if boundary == self.period_end_ns {
-            self.periods.end(&mut self.engine, resolved, boundary, true)?;
+            self.periods.end(&mut self.engine, &self.resolved, boundary, true)?;
             self.period_end_ns = boundary.saturating_add(self.period_ns);
         }
         if self.warm_up_ns == Some(boundary) {
@@ -349,7 +337,7 @@ impl Replay {
     }
 
     /// Serves everything under way and ends the last period.
-    pub(crate) fn finish(mut self, trace: &Outline, resolved: &Resolved) -> Result<RunResult, SimError> {
+    pub(crate) fn finish(mut self, trace: &Outline) -> Result<RunResult, SimError> {
         let total = trace.requests;
         self.engine.drain()?;
         let completed: u64 = self.engine.accounts().counts.requests.iter().sum();
@@ -357,10 +345,10 @@ impl Replay {
             let text = format!("{} of {total} requests were never completed", total - completed);
             return Err(FtlError::Broken(text).into());
         }
-        let last = if total == 0 { 0 } else { trace.duration_ns + 1 };
-        let last = self.periods.last_ns().max(last);
-        self.periods.end(&mut self.engine, resolved, last, false)?;
-        finish(self.engine, self.periods, &self.before, trace, resolved)
+        // A host in virtual time may have let more periods pass.
+        let last = if total == 0 { 0 } else { trace.duration_ns + 1 }.max(self.periods.last_ns());
+        self.periods.end(&mut self.engine, &self.resolved, last, false)?;
+        finish(self.engine, self.periods, &self.before, trace, &self.resolved)
     }
 }
 

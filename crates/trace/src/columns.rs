@@ -88,7 +88,8 @@ impl Columns {
         order + 24 * self.digests.len() as u64
     }
 
-    pub(crate) fn as_run(&self) -> Requests<'_> {
+    /// The requests, as one run.
+    pub fn as_run(&self) -> Requests<'_> {
         Requests {
             time_ns: &self.time_ns,
             volume: &self.volume,

@@ -10,7 +10,7 @@ use writer::Writer;
 pub use writer::{RequestTable, RequestsTo};
 
 use arrow_array::{Int64Array, RecordBatch};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use crate::engine::{Arrived, Completed, Ledger, ServedBy};
 use crate::error::SimError;
@@ -44,7 +44,6 @@ pub(crate) struct HostRequests {
     ahead: Vec<(u64, Entry)>,
     /// Completed by the host's clock, in this order, with the time.
     done: Vec<(u64, Entry)>,
-    settled: u64,
 }
 
 impl HostRequests {
@@ -62,12 +61,6 @@ impl HostRequests {
         let known = self.done.len();
         self.done.extend(self.ahead.extract_if(.., |(done_ns, _)| *done_ns <= clock_ns));
         self.done[known..].sort_by_key(|(done_ns, _)| *done_ns);
-        self.settled += (self.done.len() - known) as u64;
-    }
-
-    /// Requests completed by the host's clock, taken or not.
-    pub(crate) fn settled(&self) -> u64 {
-        self.settled
     }
 
     /// The next completion that is certain.
@@ -76,21 +69,15 @@ impl HostRequests {
     }
 
     /// The requests completed since the last call: `id`, `done_ns` and the columns of the table of requests.
-    pub(crate) fn take(&mut self, system: &str) -> RecordBatch {
-        let (done_ns, done): (Vec<u64>, Vec<Entry>) = std::mem::take(&mut self.done).into_iter().unzip();
-        let rows = writer::batch(system, &done);
-        let schema = rows.schema();
-        let mut fields = vec![
-            Arc::new(Field::new("id", DataType::UInt64, false)),
-            Arc::new(Field::new("done_ns", DataType::Int64, false)),
-        ];
-        fields.extend(schema.fields().iter().skip(1).cloned());
-        let done_ns = Int64Array::from_iter_values(done_ns.into_iter().map(|done_ns| done_ns as i64));
-        let mut columns = vec![Arc::clone(rows.column(0)), Arc::new(done_ns) as _];
-        columns.extend(rows.columns().iter().skip(1).cloned());
-        // A column for each field, and each as long as the rows.
-        let schema = Arc::new(Schema::new(fields));
-        RecordBatch::try_new(Arc::clone(&schema), columns).unwrap_or_else(|_| RecordBatch::new_empty(schema))
+    pub(crate) fn take(&mut self, system: &str) -> Result<RecordBatch, ArrowError> {
+        let (done_ns, done): (Vec<i64>, Vec<Entry>) =
+            self.done.drain(..).map(|(done_ns, entry)| (done_ns as i64, entry)).unzip();
+        let (schema, mut columns, _) = writer::batch(system, &done).into_parts();
+        let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
+        fields[0] = Arc::new(Field::new("id", DataType::UInt64, false));
+        fields.insert(1, Arc::new(Field::new("done_ns", DataType::Int64, false)));
+        columns.insert(1, Arc::new(Int64Array::from(done_ns)));
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
     }
 }
 

@@ -27,8 +27,7 @@ pub struct PageIntake {
 }
 
 impl PageIntake {
-    /// `outline`: the drive before its first request. Its pages hold contents of their own if it `is_full`, and nothing
-    /// otherwise. Contents must be below [`Outline::content_count`].
+    /// For the drive of an outline without requests, whose pages all hold contents of their own (`is_full`) or nothing.
     ///
     /// # Errors
     /// A page size without recorded contents.
