@@ -25,6 +25,7 @@ KEYS: list[dict[str, Any]] = [
     {"engine.slots": 6}, {"engine.link_mb_s": 200.0}, {"replay.queue_limit": 5}, {"engine.controller_us": 3.0},
     {"replay.warm_up_s": 0.015}, {"replay.preload": "footprint"}, {"verify": True}, {"replay.content": "unique"},
     {"engine.merge_reads": "same-page"}, {"nand.blocks_per_plane": 40}, {"ftl.gc.idle": "reserve"},
+    {"nand.page_bytes": 16_384}, {"replay.content": "zipf(0.8,200)"}, {"replay.content": "same-as-address"},
 ]  # fmt: skip
 
 
@@ -120,7 +121,6 @@ def test_trace_handed_in_gives_the_figures_of_its_replay(name: str, seed: int) -
         ((20, "write", 0, PAGE), "request 0: a write without content, which 'ca-ssd' looks at: give it, or set"),
         ((20, "write", 0, 2 * PAGE, [1]), "request 0: 1 contents: expected 2, one for each 4096 bytes"),
         (([20, 21], "write", 0, PAGE, [1]), "content has no entry for each of 2 requests"),
-        ((20, "write", 0, PAGE, {1: 2}), "submit: unhashable"),
         ((20.5, "read", 0, PAGE), "time_ns: .*'float'.*expected whole numbers from 0"),
         ((20, "read", -1, PAGE), "offset_bytes: .*expected whole numbers from 0"),
         ((20, "read", 0, 1 << 32), "length_bytes: .*below 2.32"),
@@ -152,7 +152,7 @@ def test_wrong_request_is_refused_and_changes_nothing(arguments: Any, message: s
         ({"size": 5000}, "size is 5000: expected whole pages"),
         ({"size": "1X"}, "size is '1X'"),
         ({"fill": 2.0}, "fill is 2.0"),
-        ({"contents": -1}, "contents is -1"),
+        ({"contents": -1}, "contents: .*expected whole numbers"),
     ],
 )
 def test_impossible_drive_is_refused(keys: dict[str, Any], message: str) -> None:
@@ -160,12 +160,12 @@ def test_impossible_drive_is_refused(keys: dict[str, Any], message: str) -> None
         ft.Drive("conventional", **{"size": "1M", **keys, "settings": {**SMALL, **keys.get("settings", {})}})
 
 
-def test_more_contents_than_the_drive_knows_close_it() -> None:
-    drive = ft.Drive("ca-ssd", size="1M", settings=SMALL, contents=2)
-    with pytest.raises(ft.ConfigError, match="more than 2 contents were written: make the drive with more"):
+def test_more_contents_than_the_drive_knows_are_refused() -> None:
+    with (
+        ft.Drive("ca-ssd", size="1M", settings=SMALL, contents=2) as drive,
+        pytest.raises(ft.ConfigError, match="more than 2 contents were written: make the drive with more"),
+    ):
         drive.submit([0, 1, 2], "write", [0, PAGE, 2 * PAGE], PAGE, ["a", "b", "c"])
-    with pytest.raises(ft.SimError, match="an earlier call failed"):
-        drive.submit(3, "read", 0, PAGE)
 
 
 def test_ctrl_c_ends_a_long_advance() -> None:

@@ -1,28 +1,25 @@
 //! Writes without a clock.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::enter::{self, Job, Patience};
+use crate::enter;
 use crate::errors;
 use crate::systems::Resolved;
 
 /// A drive to which pages are written as fast as the controller decides.
 #[pyclass(frozen, module = "flashtwin._core")]
-pub(crate) struct Overwriting {
-    drive: Arc<Mutex<flashtwin_sim::Overwriting>>,
-}
+pub(crate) struct Overwriting(Mutex<flashtwin_sim::Overwriting>);
 
 #[pymethods]
 impl Overwriting {
     /// An erased drive of which the host uses `pages` pages.
     #[new]
     fn new(system: &Resolved, pages: u32) -> PyResult<Self> {
-        let drive =
-            flashtwin_sim::Overwriting::new(&system.resolved, pages).map_err(|error| errors::sim(&error))?;
-        Ok(Self { drive: Arc::new(Mutex::new(drive)) })
+        let drive = flashtwin_sim::Overwriting::new(&system.resolved, pages);
+        drive.map(|drive| Self(Mutex::new(drive))).map_err(|error| errors::sim(&error))
     }
 
     /// Writes pages in this order. Returns pages written, pages programmed, pages read by collection, blocks erased.
@@ -32,10 +29,9 @@ impl Overwriting {
             return Err(PyValueError::new_err("pages are given as 32-bit numbers"));
         }
         let lpns: Vec<u32> = numbers.iter().map(|&bytes| u32::from_ne_bytes(bytes)).collect();
-        let drive = Arc::clone(&self.drive);
-        let work =
-            move |job: &Job<'_>| drive.lock().unwrap_or_else(PoisonError::into_inner).write(&lpns, job);
-        let done = enter::watched(py, None, Patience::Unlimited, work)?;
+        let done = enter::here(py, |signals| {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(&lpns, signals)
+        })?;
         let done = done.map_err(|error| errors::sim(&error))?;
         Ok((done.host_pages, done.programs, done.gc_reads, done.erases))
     }

@@ -21,9 +21,10 @@ const CLOSED: &str =
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct VirtualDrive(Mutex<Option<Inner>>);
 
-fn column<T: for<'py> FromPyObjectOwned<'py>>(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
-    let cure = "expected whole numbers from 0, length_bytes below 2^32";
-    values.extract().map_err(|error| errors::ArgumentError::new_err(format!("{name}: {error}; {cure}")))
+fn argument<T: for<'py> FromPyObjectOwned<'py>>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
+    let cure = "expected whole numbers from 0, below 2^32 for length_bytes and contents";
+    let refused = |error: PyErr| errors::ArgumentError::new_err(format!("{name}: {error}; {cure}"));
+    value.extract::<T>().map_err(Into::into).map_err(refused)
 }
 
 impl VirtualDrive {
@@ -56,9 +57,10 @@ impl VirtualDrive {
         py: Python<'_>,
         system: &Resolved,
         pages: u32,
-        contents: Option<u32>,
+        contents: &Bound<'_, PyAny>,
         per_request: bool,
     ) -> PyResult<Self> {
+        let contents = argument("contents", contents)?;
         let drive =
             enter::here(py, |signals| Inner::new(&system.resolved, pages, contents, per_request, signals))?;
         drive.map(|drive| Self(Mutex::new(Some(drive)))).map_err(|error| errors::sim(&error))
@@ -81,11 +83,11 @@ impl VirtualDrive {
             Some(*end)
         });
         let columns = Columns {
-            time_ns: column("time_ns", time_ns)?,
+            time_ns: argument("time_ns", time_ns)?,
             volume: vec![0; op.len()],
             op: op.into_iter().filter_map(Op::from_number).collect(),
-            offset_bytes: column("offset_bytes", offset_bytes)?,
-            length_bytes: column("length_bytes", length_bytes)?,
+            offset_bytes: argument("offset_bytes", offset_bytes)?,
+            length_bytes: argument("length_bytes", length_bytes)?,
             content_start: content.iter().map(|_| 0).chain(ends).collect(),
             content: content.iter().flatten().flatten().copied().collect(),
             flags,
@@ -94,7 +96,8 @@ impl VirtualDrive {
         self.with(py, |drive, signals| drive.submit(&columns.as_run(), signals))
     }
 
-    fn advance(&self, py: Python<'_>, to_ns: u64) -> PyResult<()> {
+    fn advance(&self, py: Python<'_>, to_ns: &Bound<'_, PyAny>) -> PyResult<()> {
+        let to_ns = argument("to_ns", to_ns)?;
         self.with(py, |drive, signals| drive.advance(to_ns, signals))
     }
 

@@ -34,9 +34,7 @@ pub struct VirtualDrive {
 
 impl VirtualDrive {
     /// A drive of `pages` logical pages and at most `contents` distinct contents (`None`: 4 a page, 65,536 or more).
-    ///
-    /// # Errors
-    /// [`SimError`]: keys that need later requests or a trace's clock, a size above the capacity, not enough memory.
+    /// Refuses keys that need later requests or a trace's clock.
     pub fn new(
         resolved: &Resolved,
         pages: u32,
@@ -64,10 +62,6 @@ impl VirtualDrive {
     }
 
     /// Takes requests in, each at its time, to which the clock moves; the number of the first.
-    ///
-    /// # Errors
-    /// [`SimError::Request`] with the place of a wrong request; more contents than the drive knows, a controller error,
-    /// [`SimError::Interrupted`].
     pub fn submit(&mut self, requests: &Requests<'_>, progress: &dyn Progress) -> Result<u64, SimError> {
         let mut clock_ns = self.clock_ns;
         for index in 0..requests.len() {
@@ -80,9 +74,8 @@ impl VirtualDrive {
         let first = self.intake.outline().requests;
         let window = self.intake.add(requests)?;
         // The controller's tables have no place for another.
-        let newest = window.content.iter().filter(|&&content| content != NO_CONTENT).max();
-        if newest.is_some_and(|&content| content >= self.contents) {
-            let most = self.contents;
+        let most = self.contents;
+        if window.content.iter().any(|&content| content != NO_CONTENT && content >= most) {
             let text = format!("more than {most} contents were written: make the drive with more (contents)");
             return Err(ConfigError(text).into());
         }
@@ -132,9 +125,6 @@ impl VirtualDrive {
     }
 
     /// Lets time pass; profiling periods end when they are due.
-    ///
-    /// # Errors
-    /// [`SimError::Request`] for a wrong time, a controller error, [`SimError::Interrupted`].
     pub fn advance(&mut self, to_ns: u64, progress: &dyn Progress) -> Result<(), SimError> {
         self.check_time(to_ns)?;
         loop {
@@ -186,9 +176,6 @@ impl VirtualDrive {
     }
 
     /// Serves everything under way; the results of a replay of all requests.
-    ///
-    /// # Errors
-    /// A warm-up that has not ended, a controller error.
     pub fn finish(self) -> Result<RunResult, SimError> {
         check_warm_up("drive", self.clock_ns as i64, &self.replay.resolved)?;
         self.replay.finish(&self.intake.finish())

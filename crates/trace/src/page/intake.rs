@@ -28,9 +28,6 @@ pub struct PageIntake {
 
 impl PageIntake {
     /// For the drive of an outline without requests, whose pages all hold contents of their own (`is_full`) or nothing.
-    ///
-    /// # Errors
-    /// A page size without recorded contents.
     pub fn new(outline: Outline, is_full: bool) -> Result<PageIntake, TraceError> {
         let Outline { ref name, page_bytes, content_source, .. } = outline;
         check_arguments(name, page_bytes, content_source)?;
@@ -41,9 +38,16 @@ impl PageIntake {
         let first = vec![FirstAccess::Write; pages];
         let known = TraceProperties { name, page_bytes, chunk_bytes: CHUNK_BYTES, first: Some(&first) };
         let follower = Follower::new(content_source, &known).unwrap_or(Follower::None);
-        let hasher = TraceHasher::new(CHUNK_BYTES);
-        let (accesses, columns) = (FirstAccesses::default(), PageColumns::default());
-        Ok(PageIntake { outline, is_full, hasher, accesses, before, follower, columns })
+        let (hasher, accesses) = (TraceHasher::new(CHUNK_BYTES), FirstAccesses::default());
+        Ok(PageIntake {
+            outline,
+            is_full,
+            hasher,
+            accesses,
+            before,
+            follower,
+            columns: PageColumns::default(),
+        })
     }
 
     /// The requests so far.
@@ -52,9 +56,6 @@ impl PageIntake {
     }
 
     /// The next requests, which lie on the drive, as a window.
-    ///
-    /// # Errors
-    /// More contents than 32-bit ids can name.
     pub fn add(&mut self, requests: &Requests<'_>) -> Result<Window<'_>, TraceError> {
         let (outline, columns) = (&mut self.outline, &mut self.columns);
         let (first, pages) = (outline.requests, outline.lpn_address.len());
@@ -68,11 +69,6 @@ impl PageIntake {
         outline.page_ops += columns.page_ops() as u64;
         outline.duration_ns = columns.time_ns.last().copied().unwrap_or(outline.duration_ns);
         Ok(columns.window(first, outline))
-    }
-
-    /// Contents so far.
-    pub fn content_count(&self) -> u32 {
-        self.follower.content_count()
     }
 
     /// All requests, as a trace of them has it.
