@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -54,19 +54,14 @@ def requests(random: np.random.Generator, count: int = 1_500) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def batches(random: np.random.Generator, count: int) -> Iterator[slice]:
-    at = 0
-    while at < count:
-        yield slice(at, at := min(at + int(random.choice([1, 2, 7, 100, 1000])), count))
-
-
 def handed_in(
     asked: dict[str, Any], system: ft.System, contents: int, random: np.random.Generator
 ) -> tuple[ft.Result, pa.Table]:
     """In batches of any size; time passes in between as it likes."""
     done = []
     with ft.Drive(system, size=PAGES * PAGE, contents=contents, per_request=True) as drive:
-        for rows in batches(random, len(asked["op"])):
+        ends = np.unique([*random.integers(1, 1_000, 60), *random.integers(1_000, 1_100, 60), len(asked["op"])])
+        for rows in starmap(slice, pairwise([0, *ends.tolist()])):
             stop = int(asked["time_ns"][rows][0])
             while (next_ns := drive.next_event_ns) is not None and next_ns <= stop and random.random() < 0.9:
                 drive.advance(next_ns)
