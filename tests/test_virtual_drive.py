@@ -107,7 +107,7 @@ def test_trace_handed_in_gives_the_figures_of_its_replay(name: str, seed: int) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((9, "read", 0, PAGE), "request 0: time_ns is 9, and the clock is at 10 by then: submit in the order"),
+        ((9, "read", 0, PAGE), "request 0: time_ns is 9, and the clock is at 10 by then: submit in order"),
         (([20, 19], "read", 0, PAGE), "request 1: time_ns is 19, and the clock is at 20"),
         ((20, "reed", 0, PAGE), "op: .*reed"),
         ((20, "read", 0, 0), "request 0: a read of 0 bytes at 0: expected"),
@@ -120,7 +120,7 @@ def test_trace_handed_in_gives_the_figures_of_its_replay(name: str, seed: int) -
         ((20, "read", -1, PAGE), "offset_bytes: .*expected whole numbers from 0"),
         ((20, "read", 0, 1 << 32), "length_bytes: .*below 2.32"),
         (([20, 21], ["read"] * 3, 0, PAGE), "submit: shape mismatch.*expected one value, or n"),
-        ((1 << 61, "read", 0, PAGE), "the clock is at 10, and cannot go to 2305843009213693952: expected 10 to"),
+        ((1 << 61, "read", 0, PAGE), "the clock cannot go to 2305843009213693952: expected 10 .now. to"),
     ],
 )
 def test_wrong_request_is_refused_and_changes_nothing(arguments: Any, message: str) -> None:
@@ -128,7 +128,7 @@ def test_wrong_request_is_refused_and_changes_nothing(arguments: Any, message: s
         drive.submit(10, "write", 0, PAGE, b"a")
         with pytest.raises(ft.ArgumentError, match=message):
             drive.submit(*arguments)
-        with pytest.raises(ft.ArgumentError, match="the clock is at 10, and cannot go to 9: expected"):
+        with pytest.raises(ft.ArgumentError, match="the clock cannot go to 9: expected 10"):
             drive.advance(9)
         assert drive.submit(10, "read", 0, PAGE) == 1
         assert drive.finish().summary["requests"]["completed"] == 2

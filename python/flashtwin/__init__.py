@@ -11,9 +11,9 @@
 `replay` runs it on one system, `compare` on several, `sweep` over a grid of settings; `replicate` repeats a comparison
 and gives intervals, `study` writes the whole report, `explain` finds a trace's bottleneck; `synthesize` makes a trace
 from a recipe, `imitate` a recipe from a trace, `record` a trace from a live workload; `fit_drive` makes the twin of a
-drive you own, `measure` its errors; `serve` is a drive that keeps real bytes, `Drive` one in virtual time; `characterize_many`
-compares traces, `reproduce` re-runs published experiments. Errors are `FlashtwinError`s whose message gives the fault,
-its place and the cure.
+drive you own, `measure` its errors; `serve` is a drive that keeps real bytes, `Drive` one in virtual time;
+`characterize_many` compares traces, `reproduce` re-runs published experiments. Errors are `FlashtwinError`s whose
+message gives the fault, its place and the cure.
 """
 
 from typing import TYPE_CHECKING

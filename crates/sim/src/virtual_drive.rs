@@ -71,7 +71,7 @@ impl VirtualDrive {
             clock_ns = requests.time_ns[index] as u64;
         }
         self.check_time(clock_ns)?;
-        let first = self.intake.outline().requests;
+        let first = self.intake.outline.requests;
         let window = self.intake.add(requests)?;
         // The controller's tables have no place for another.
         let most = self.contents;
@@ -86,16 +86,14 @@ impl VirtualDrive {
 
     /// Why a request cannot come behind another at `before_ns`, and the cure.
     fn fault(&self, requests: &Requests<'_>, index: usize, before_ns: u64) -> Option<String> {
-        let (config, outline) = (&self.replay.resolved.config, self.intake.outline());
+        let (config, outline) = (&self.replay.resolved.config, &self.intake.outline);
         let size_bytes = u64::from(outline.pages()) * u64::from(outline.page_bytes);
         let (op, time_ns, name) = (requests.op[index], requests.time_ns[index], &config.name);
         let (offset, length) = (requests.offset_bytes[index], requests.length_bytes[index]);
         let (given, wanted) = (requests.contents(index).len(), length.div_ceil(CHUNK_BYTES) as usize);
         let looks = config.ftl.looks_at_contents() && outline.content_source == ContentSource::Recorded;
         Some(if time_ns < before_ns as i64 {
-            format!(
-                "time_ns is {time_ns}, and the clock is at {before_ns} by then: submit in the order of time"
-            )
+            format!("time_ns is {time_ns}, and the clock is at {before_ns} by then: submit in order of time")
         } else if (op == Op::Flush) != (length == 0) || (op == Op::Flush && offset > 0) {
             let kind = op.name();
             format!("a {kind} of {length} bytes at {offset}: expected 0 at 0 for a flush, else 1 or more")
@@ -104,9 +102,7 @@ impl VirtualDrive {
         } else if given > 0 && given != wanted {
             format!("{given} contents: expected {wanted}, one for each {CHUNK_BYTES} bytes that it begins")
         } else if op == Op::Write && looks && requests.content_start.is_empty() {
-            format!(
-                "a write without content, which '{name}' looks at: give it, or set replay.content to \"unique\""
-            )
+            format!("a write without content, which '{name}' looks at: give it, or set content=\"unique\"")
         } else {
             return None;
         })
@@ -115,9 +111,7 @@ impl VirtualDrive {
     fn check_time(&self, to_ns: u64) -> Result<(), SimError> {
         let (now_ns, longest_ns) = (self.clock_ns, LONGEST_NS as u64);
         if !(now_ns..=longest_ns).contains(&to_ns) {
-            let text = format!(
-                "the clock is at {now_ns}, and cannot go to {to_ns}: expected {now_ns} to {longest_ns}"
-            );
+            let text = format!("the clock cannot go to {to_ns}: expected {now_ns} (now) to {longest_ns}");
             return Err(SimError::Request(text));
         }
         let checked = check_times("drive", to_ns as i64, &self.replay.resolved);
@@ -139,7 +133,7 @@ impl VirtualDrive {
             if boundary as u64 > to_ns {
                 break;
             }
-            self.replay.cross(boundary, self.intake.outline().requests)?;
+            self.replay.cross(boundary, self.intake.outline.requests)?;
             stop_if_asked(progress)?;
         }
         self.settle(to_ns);
@@ -165,7 +159,7 @@ impl VirtualDrive {
         let certain_ns = self.receivers().for_host.as_ref().and_then(|host| host.next_ns());
         let engine = &self.replay.engine;
         let completed: u64 = engine.accounts().counts.requests.iter().sum();
-        let next_ns = engine.next_event_ns().filter(|_| completed < self.intake.outline().requests);
+        let next_ns = engine.next_event_ns().filter(|_| completed < self.intake.outline.requests);
         next_ns.map(|next_ns| next_ns.max(self.clock_ns)).into_iter().chain(certain_ns).min()
     }
 

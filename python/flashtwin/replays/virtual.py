@@ -28,7 +28,8 @@ class Drive(AbstractContextManager["Drive"]):
     """A drive in virtual time. Its clock begins at 0 and moves when you submit requests or let it advance.
 
     It begins empty: a page that was never written is read without flash. With `preload="footprint"` it begins full
-    and aged. After an error other than an `ArgumentError`, and after Ctrl-C, it is closed.
+    and aged. After `finish`, after an error other than an `ArgumentError`, and after Ctrl-C it is closed: any call
+    raises a `SimError`, as it does when the drive is full.
 
     >>> import flashtwin as ft
     >>> with ft.Drive("conventional", size="64M", fill=0.9) as drive:
@@ -107,7 +108,6 @@ class Drive(AbstractContextManager["Drive"]):
 
         Raises:
             ArgumentError: a request is wrong; the message says which. None was taken in.
-            SimError: the drive is full, or closed.
             ConfigError: there were more contents than `contents`.
 
         >>> import flashtwin as ft
@@ -119,7 +119,7 @@ class Drive(AbstractContextManager["Drive"]):
         >>> drive.submit(15, "read", 0, 4096)
         Traceback (most recent call last):
             ...
-        flashtwin.ArgumentError: request 0: time_ns is 15, and the clock is at 20 by then: submit in the order of time
+        flashtwin.ArgumentError: request 0: time_ns is 15, and the clock is at 20 by then: submit in order of time
         """
         given = [time_ns, op, offset_bytes, length_bytes]
         single = all(isinstance(one, Integral | str) for one in given)
@@ -149,7 +149,6 @@ class Drive(AbstractContextManager["Drive"]):
 
         Raises:
             ArgumentError: `to_ns` is before `now_ns`, or beyond 2**60.
-            SimError: the drive is full, or closed.
         """
         self._native.advance(to_ns)
 
@@ -172,9 +171,6 @@ class Drive(AbstractContextManager["Drive"]):
         Returns:
             A table for anything that speaks the Arrow PyCapsule interface: `id` (of `submit`), `done_ns` (by the
             drive's clock), and the columns of the table `requests`, such as `response_ns` and its parts in ns.
-
-        Raises:
-            SimError: the drive is closed.
         """
         return Table(self._native.completed())
 
@@ -185,7 +181,6 @@ class Drive(AbstractContextManager["Drive"]):
         clock did not go beyond the last request. Only the blocks of `request_blocks` differ.
 
         Raises:
-            SimError: the drive is full, or closed.
             ConfigError: the warm-up has not ended.
         """
         return Result(self.system.name, self._native.finish())

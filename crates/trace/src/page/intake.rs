@@ -17,7 +17,8 @@ use crate::requests::Requests;
 
 /// Cuts requests as [`super::PageTrace`] does, without knowing later ones. Page numbers are addresses.
 pub struct PageIntake {
-    outline: Outline,
+    /// The requests so far.
+    pub outline: Outline,
     is_full: bool,
     hasher: TraceHasher,
     accesses: FirstAccesses,
@@ -48,11 +49,6 @@ impl PageIntake {
             follower,
             columns: PageColumns::default(),
         })
-    }
-
-    /// The requests so far.
-    pub fn outline(&self) -> &Outline {
-        &self.outline
     }
 
     /// The next requests, which lie on the drive, as a window.
