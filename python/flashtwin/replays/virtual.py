@@ -126,15 +126,15 @@ class Drive(AbstractContextManager["Drive"]):
         try:
             arrays = () if single else np.atleast_1d(*np.broadcast_arrays(*given))
             columns = [[one] for one in given] if single else [array.tolist() for array in arrays]
-            meanings = [_meaning(str(word)) for word in columns[1]]
-            numbers = None if content is None else self._numbered([content] if single else content, len(meanings))
+            words, meanings = columns[1], {word: _meaning(str(word)) for word in set(columns[1])}
+            numbers = None if content is None else self._numbered([content] if single else content, len(words))
         except FlashtwinError:
             raise
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"submit: {error}; expected one value, or n for each of n requests") from None
-        columns[1:2] = map(list, zip(*meanings, strict=True)) if meanings else ([], [])
+        columns[1:2] = ([meanings[word][side] for word in words] for side in (0, 1))
         first = self._native.submit(*columns, numbers)
-        return first if single else np.arange(first, first + len(meanings))
+        return first if single else np.arange(first, first + len(words))
 
     def _numbered(self, content: Any, requests: int) -> list[list[int]]:
         """The contents of each request by number, in the order of first appearance."""
@@ -204,8 +204,8 @@ def _meaning(word: str) -> tuple[int, int]:
     """The number of an operation, and 1 if it is durable."""
     try:
         ((op, flush_first, durable),) = _core.operations([word])
-    except TraceError as error:
-        raise ArgumentError(f"op: {error}") from None
+    except TraceError:
+        op, flush_first, durable = None, False, False
     if op is None or flush_first:
         raise ArgumentError(f"op is {word!r}: expected one request, 'read', 'write', 'trim' or 'flush'")
     return op, int(durable)
