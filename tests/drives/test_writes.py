@@ -101,5 +101,5 @@ def test_a_twin_with_batches_keeps_to_the_law() -> None:
         twin.open_loop(little, OpenLoop(1.0, rate, 5e3, rate - 5e3, {}, {}, asked_per_s=rate), 1.25) for rate in rates
     ]
     for row in played:
-        stall_us = length_us + 1.5 * program_us - (places - 12 / 2) * 1e6 / row.writes_per_s
+        stall_us = length_us + program_us - (places - 12) * 1e6 / row.writes_per_s
         assert row.write_us["99p9"] == pytest.approx(stall_us, abs=0.08 * length_us)

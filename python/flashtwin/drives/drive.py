@@ -223,14 +223,13 @@ def _read_types(keys: Mapping[str, float]) -> list[float]:
 def _batches(keys: Mapping[str, float], sources: Mapping[str, str]) -> Iterator[Estimate]:
     """A write waits for a batch and for the program that frees its place.
 
-    When a batch begins, places hold on average what came during half a program, and half of the pages of the next.
+    It waits longest if places hold the pages of a program that has not begun.
     """
     if source := sources.get(STALL):
         pages = _program_pages(keys, sources)
-        programs_us = 1.5 * keys["nand.program_us"] * pages / PROGRAM_PAGES
-        length_us = round(max(keys[STALL] - programs_us, 1.0), 1)
+        length_us = round(max(keys[STALL] - keys["nand.program_us"] * pages / PROGRAM_PAGES, 1.0), 1)
         yield Estimate("engine.collection_batch_us", length_us, "us", source=source)
-        places = round(keys["engine.write_buffer_pages"] + pages / 2)
+        places = round(keys["engine.write_buffer_pages"] + pages)
         yield Estimate("engine.write_buffer_pages", places, "pages", source=source)
 
 
