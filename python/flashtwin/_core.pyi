@@ -121,7 +121,15 @@ class VirtualDrive:
     """A drive whose time its caller lets pass."""
 
     def __new__(cls, system: Resolved, pages: int, contents: int | None, per_request: bool) -> Self: ...
-    def submit(self, *columns: Sequence[Any] | None) -> int: ...
+    def submit(
+        self,
+        time_ns: Sequence[int],
+        op: Sequence[int],
+        flags: Sequence[int],
+        offset_bytes: Sequence[int],
+        length_bytes: Sequence[int],
+        content: Sequence[Sequence[int]] | None,
+    ) -> int: ...
     def advance(self, to_ns: int) -> None: ...
     @property
     def now_ns(self) -> int: ...

@@ -133,7 +133,8 @@ class Drive(AbstractContextManager["Drive"]):
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"submit: {error}; expected one value, or n for each of n requests") from None
         columns[1:2] = ([meanings[word][side] for word in words] for side in (0, 1))
-        first = self._native.submit(*columns, numbers)
+        times, ops, flags, offsets, lengths = columns
+        first = self._native.submit(times, ops, flags, offsets, lengths, numbers)
         return first if single else np.arange(first, first + len(words))
 
     def _numbered(self, content: Any, requests: int) -> list[list[int]]:

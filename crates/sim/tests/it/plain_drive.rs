@@ -324,8 +324,9 @@ impl Drive {
         let owner = self.planes[plane].blocks[block].owner.clone();
         let life = self.planes[plane].blocks[block].life;
         let valid = owner.iter().enumerate().filter_map(|(page, data)| data.map(|data| (page, data)));
-        let due = self.due(plane, most == 0);
-        let most = if most == 0 { usize::MAX } else { most };
+        let pages = self.rules.pages_per_block;
+        let due = if most > 0 { usize::MAX } else { self.planes[plane].next_due(pages) };
+        let most = if most > 0 { most } else { usize::MAX };
         for (page, data) in valid.take(most).take_while(|&(page, _)| page < due) {
             let from = PageAddress { plane, block, life, page };
             let to = self.next_page(plane, data, true);
@@ -354,16 +355,6 @@ impl Drive {
         let state = &mut self.planes[plane];
         state.collects &= state.free() < self.rules.stop_blocks;
         true
-    }
-
-    /// The page up to which a victim is collected: in step with the host, its share of the pages that it frees.
-    fn due(&mut self, plane: usize, in_step: bool) -> usize {
-        let (pages, state) = (self.rules.pages_per_block, &mut self.planes[plane]);
-        if !in_step {
-            return pages;
-        }
-        state.steps += 1;
-        state.steps * pages / state.gain
     }
 
     /// Time at which a unit is offered idle time.

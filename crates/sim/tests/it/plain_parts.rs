@@ -217,6 +217,12 @@ impl Plane {
         self.erased.remove(chosen.unwrap_or(0))
     }
 
+    /// The page up to which the victim is collected in step with the host: its share of the pages that it frees.
+    pub(crate) fn next_due(&mut self, pages: usize) -> usize {
+        self.steps += 1;
+        self.steps * pages / self.gain
+    }
+
     /// Makes the plane's next victim known; whether there is one that gains something.
     pub(crate) fn choose_victim(&mut self, most_valid: usize, changes: &mut u64) -> bool {
         if self.victim.is_some() {
