@@ -90,8 +90,8 @@ def _slots(draw: np.random.Generator, per_s: float) -> dict[str, int | str]:
 def _batches(draw: np.random.Generator, per_s: float) -> dict[str, float]:
     """Collection in batches behind RAM that they fill from a quarter of the saturated rate on."""
     length_us = round(float(draw.uniform(5e3, 15e3)), 1)
-    # Dies that wait for the end of a batch make the drive slower by a third or so.
-    places = round(0.25 * 0.65 * per_s * length_us / 1e6)
+    # Dies that wait for the end of a batch make the drive slower by a third or so. Some programs always find places.
+    places = max(round(0.25 * 0.65 * per_s * length_us / 1e6), 3 * PROGRAM_PAGES)
     return {
         "engine.collection_batch_us": length_us, "engine.write_buffer_pages": places, "engine.slots": 0,
         "ftl.gc.step_pages": 0,
