@@ -252,4 +252,9 @@ mod tests {
         }
         assert!((share(&counts("in-order uniform(500)"), 100) - 0.1).abs() < 0.01);
     }
+
+    #[test]
+    fn equal_seeds_write_equally() {
+        assert_eq!(written("shuffled zipf(0.9,2)", 300), written("shuffled zipf(0.9,2)", 300));
+    }
 }

@@ -138,10 +138,12 @@ def saved(baseline: Run, other: Run, path: str) -> Fact:
 
 
 def smaller(before: float | None, after: float | None) -> float | None:
+    """By how many percent a figure is smaller than before; None where either is undefined."""
     return None if not before or after is None else (1.0 - after / before) * 100.0
 
 
 def share(part: float | None, whole: float | None) -> float | None:
+    """A part of a whole in percent; None where that is undefined."""
     return None if part is None or not whole else part / whole * 100.0
 
 

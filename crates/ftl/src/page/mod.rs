@@ -326,3 +326,37 @@ impl MappingScheme for PageScheme {
 
 flashtwin_bits::state!(SpreadMap { map, spreader });
 flashtwin_bits::state!(PageScheme { tables, written });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::Controller;
+    use crate::ftl::{Ftl, Scheme};
+    use crate::page::spread::SpreadPolicy;
+
+    #[test]
+    fn page_rewritten_with_equal_content_reports_its_old_channel() {
+        let mut config = crate::FtlConfig::default();
+        config.spread.policy = SpreadPolicy::Duplicates;
+        let geometry = crate::tests::geometry([2, 1, 1, 1, 12, 8]);
+        let mut ftl = Ftl::new(&config, &geometry, 8, 10, 1);
+        let idle = [0; 2];
+        for (lpn, content) in
+            [(0, Content::new(4)), (1, Content::new(5)), (2, NO_CONTENT), (3, Content::new(6))]
+        {
+            let page = Host { lpn: Lpn::new(lpn), address: 0, content };
+            ftl.write(page, false, &LoadView::new(&idle, &idle), &mut Vec::new()).unwrap();
+        }
+        let channel = |lpn| {
+            geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(ftl.copies_of(lpn).unwrap().0)))
+        };
+        let first = channel(Lpn::new(0));
+        let Scheme::Page(scheme) = &mut ftl.tables else { panic!("a map of pages") };
+        let mut gone = |lpn, content| scheme.tables.map.point(Lpn::new(lpn), NO_PPN, content, &mut ftl.flash);
+        assert_eq!(gone(0, Content::new(4)), Some(first));
+        assert_eq!(gone(0, Content::new(4)), None, "it lay nowhere");
+        assert_eq!(gone(1, Content::new(6)), None, "it held another content");
+        assert_eq!(gone(2, NO_CONTENT), None, "nobody knows what it held");
+        assert_eq!(gone(3, NO_CONTENT), None);
+    }
+}

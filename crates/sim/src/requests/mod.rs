@@ -117,6 +117,7 @@ impl RequestLog {
         self.lot.clear();
     }
 
+    /// A full disk is no reason to replay for hours.
     pub(crate) fn check(&mut self) -> Result<(), SimError> {
         self.failed.take().map_or(Ok(()), Err)
     }

@@ -76,6 +76,7 @@ def _clock(value: float) -> str:
 
 
 def _notes_recorded(facts: ByWorkload) -> list[str]:
+    """Redirection shortens nothing but waiting: what reads do not wait, no system of this kind can save."""
     waits = {name: found[CLOCKED["queueing"]] for name, found in facts.items()}
     listed = [
         f"{name} ({percent(wait)} of {percent(common.ORACLE_READ[name])})"

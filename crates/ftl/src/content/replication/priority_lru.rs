@@ -302,6 +302,22 @@ mod tests {
     }
 
     #[test]
+    fn a_class_holds_its_pages_and_one_more_pushes_the_oldest_down() {
+        let mut lru = PriorityLru::new(4, 2);
+        let classes = |lru: &PriorityLru| [0, 1, 2].map(|page| lru.class(Vpn::new(page)));
+        read(&mut lru, [0, 1]);
+        assert_eq!(classes(&lru), [1, 1, 0], "a full class is not too full");
+        read(&mut lru, [2]);
+        assert_eq!(classes(&lru), [0, 1, 1]);
+        // The third page of the second class pushes the first back into the lowest.
+        read(&mut lru, [1, 2, 0]);
+        assert_eq!((classes(&lru), lru.pages()), ([1, 2, 2], 3));
+        read(&mut lru, [0]);
+        assert_eq!(classes(&lru), [2, 1, 2]);
+        lru.audit_classes(&contents(3)).unwrap();
+    }
+
+    #[test]
     fn the_classes_take_12_bytes_each_and_12_for_each_page() {
         let mut lru = PriorityLru::new(4, 200);
         assert_eq!(lru.bytes(), 5 * 12);

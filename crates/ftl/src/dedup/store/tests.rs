@@ -233,3 +233,22 @@ fn entry_that_is_not_written_goes_in_the_end() {
         assert_eq!(drive.store.entries(), u64::from(capacity));
     }
 }
+
+#[test]
+fn references_decide_among_what_is_not_recent() {
+    let mut drive = Drive::new(30, 4, EvictionPolicy::ReferenceCount, 40);
+    // Content 0 on four pages, 1 on one, 2 on two: the last two are recent.
+    for (page, content) in [0, 0, 0, 0, 1, 2, 2].into_iter().enumerate() {
+        drive.write(page as u32, content);
+    }
+    let known = |drive: &Drive| {
+        (0..30).filter(|&content| drive.store.peek(Content::new(content)) != NO_VPN).collect::<Vec<_>>()
+    };
+    drive.write(10, 3);
+    drive.write(11, 4);
+    assert_eq!(known(&drive), [0, 2, 3, 4], "1 had one reference; the age is 1");
+    drive.write(12, 5);
+    assert_eq!(known(&drive), [0, 3, 4, 5], "2 had two, and ceased to be recent at age 1; the age is 3");
+    drive.write(13, 6);
+    assert_eq!(known(&drive), [3, 4, 5, 6], "0 had four, at age 0; 3 has one, at age 3; the older goes");
+}

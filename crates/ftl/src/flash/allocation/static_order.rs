@@ -108,6 +108,21 @@ mod tests {
     }
 
     #[test]
+    fn cwdp_walks_the_channels_first_and_pdwc_the_planes() {
+        let g = crate::tests::ds_ftl();
+        let loads = LoadView::new(&[0; 16], &[0; 32]);
+        let mut cwdp = StaticOrder::new(order("CWDP"), 1, &g);
+        let channel = |plane| g.channel_of_chip(g.chip_of_plane(plane)).number();
+        let walked: Vec<u32> = (0..9).map(|lpn| channel(cwdp.plane(lpn, &loads))).collect();
+        assert_eq!(walked, [0, 1, 2, 3, 4, 5, 6, 7, 0]);
+        assert_eq!(cwdp.plane(8, &loads), g.plane_at(0, 1, 0, 0));
+        let mut pdwc = StaticOrder::new(order("PDWC"), 1, &g);
+        assert_eq!(pdwc.plane(1, &loads), g.plane_at(0, 0, 0, 1));
+        assert_eq!(pdwc.plane(2, &loads), g.plane_at(0, 0, 1, 0));
+        assert_eq!(pdwc.plane(8, &loads), g.plane_at(1, 0, 0, 0));
+    }
+
+    #[test]
     fn neighbours_of_a_stripe_share_a_plane() {
         let g = crate::tests::ds_ftl();
         let loads = LoadView::new(&[0; 16], &[0; 32]);

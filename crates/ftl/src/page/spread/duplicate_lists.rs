@@ -369,6 +369,17 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_no_duplicate_of_itself_nor_news_to_its_own_list() {
+        let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));
+        assert!(!lists.join(at(3), at(3), &mut pages));
+        assert_eq!((lists.sets(), lists.pages(), pages[Lpn::new(3)].list()), (0, 0, None));
+        assert!(lists.join(at(3), at(4), &mut pages));
+        assert!(!lists.join(at(4), at(3), &mut pages) && !lists.join(at(3), at(3), &mut pages));
+        assert_eq!((lists.sets(), lists.pages()), (1, 2));
+        assert_eq!(listed(&lists, 3, &pages), [3, 4]);
+    }
+
+    #[test]
     fn longer_list_absorbs_shorter_one() {
         for (one, other, first_stays) in [(3, 2, true), (2, 3, false), (2, 2, true)] {
             let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));

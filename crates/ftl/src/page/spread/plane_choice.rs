@@ -114,12 +114,41 @@ mod tests {
     use super::*;
     use crate::config::FtlConfig;
 
+    fn scene(policy: PlacePolicy, order: &str) -> (Geometry, Blocks, PlaneTurns) {
+        let g = crate::tests::ds_ftl();
+        let config = FtlConfig::default();
+        let blocks = Blocks::new(&g, 1, &config.wear, config.gc.victim.build(1, &g, 0));
+        let places = PlaneTurns::new(policy, Order::try_from(order.to_owned()).unwrap(), &g);
+        (g, blocks, places)
+    }
+
+    #[test]
+    fn turns_follow_the_allocation_order_within_a_channel() {
+        let idle = LoadView::new(&[0; 16], &[0; 32]);
+        for (order, second, third) in [("CWDP", [1, 0, 0], [0, 1, 0]), ("PDWC", [0, 0, 1], [0, 1, 0])] {
+            let (g, blocks, mut places) = scene(PlacePolicy::RoundRobin, order);
+            let mut went = Vec::new();
+            for turn in 0..9 {
+                // Turns of other channels do not matter.
+                let other =
+                    places.next_plane(Channel::new(turn % 3), Plane::new(63), &blocks, &idle).unwrap();
+                places.taken(Channel::new(turn % 3), other);
+                let plane = places.next_plane(Channel::new(5), Plane::new(0), &blocks, &idle).unwrap();
+                places.taken(Channel::new(5), plane);
+                went.push(plane);
+            }
+            let at = |[chip, die, plane]: [u32; 3]| g.plane_at(5, chip, die, plane);
+            assert_eq!(went[..3], [at([0, 0, 0]), at(second), at(third)], "{order}");
+            assert_eq!(went[8], went[0]);
+            went.sort_unstable();
+            went.dedup();
+            assert_eq!(went.len(), 8, "each plane of the channel once");
+        }
+    }
+
     #[test]
     fn least_loaded_chip_and_its_least_loaded_die_win() {
-        let (g, config) = (crate::tests::ds_ftl(), FtlConfig::default());
-        let blocks = Blocks::new(&g, 1, &config.wear, config.gc.victim.build(1, &g, 0));
-        let order = Order::try_from("CWDP".to_owned()).unwrap();
-        let places = PlaneTurns::new(PlacePolicy::LeastLoaded, order, &g);
+        let (g, blocks, places) = scene(PlacePolicy::LeastLoaded, "CWDP");
         let (mut chip, mut unit) = ([4; 16], [2; 32]);
         // Chip 3 is on channel 3 and idle: another channel's. Of chips 5 and 13 on channel 5, the second.
         (chip[3], chip[13]) = (0, 3);
@@ -129,5 +158,20 @@ mod tests {
         assert_eq!(plane, g.plane_at(5, 1, 1, 0));
         let by_unit = LoadView { units_decide: true, ..LoadView::new(&[0; 16], &unit) };
         assert_eq!(places.next_plane(Channel::new(5), Plane::new(0), &blocks, &by_unit), Some(plane));
+    }
+
+    #[test]
+    fn the_same_place_is_that_of_the_proposal() {
+        let (g, blocks, places) = scene(PlacePolicy::SamePlace, "CWDP");
+        let idle = LoadView::new(&[0; 16], &[0; 32]);
+        let proposal = g.plane_at(2, 1, 0, 1);
+        assert_eq!(
+            places.next_plane(Channel::new(7), proposal, &blocks, &idle),
+            Some(g.plane_at(7, 1, 0, 1))
+        );
+        assert_eq!(
+            places.next_plane(Channel::new(0), proposal, &blocks, &idle),
+            Some(g.plane_at(0, 1, 0, 1))
+        );
     }
 }

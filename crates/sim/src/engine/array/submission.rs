@@ -59,6 +59,7 @@ impl Array {
         }
     }
 
+    /// What waits for a batch is done, because nothing will be ordered any more.
     pub(crate) fn end_batches<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
         if self.batches.take().is_some() {
             self.dispatch_all(accounts);

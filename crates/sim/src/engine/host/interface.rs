@@ -52,6 +52,7 @@ pub(super) struct Interface {
     pub(super) slots: Slots,
     pub(super) front: Option<Box<Front>>,
     pub(super) write_cache: Option<WriteCache>,
+    /// Answers of controller RAM on their way to the host, in order.
     ram_answers: VecDeque<RamAnswer>,
     ram_delay_ns: u64,
     buffer_floor: BufferFloor,

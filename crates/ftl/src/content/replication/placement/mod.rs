@@ -179,12 +179,51 @@ mod tests {
     }
 
     fn choose(policy: PlacementPolicy, chips: &[ChipView], holds: &[u32]) -> Option<u32> {
-        let [mean, sum, replicas] = ScorePopularity::ALL.map(|popularity| {
-            let mut placement = policy.build(popularity, ScoreTies::First, Rng::stream(1, "test"));
-            placement.choose(Chip::new(2), By::new(chips), &held(holds)).map(Chip::number)
-        });
+        let [mean, sum, replicas] = by_each_popularity(policy, chips, holds);
         assert_eq!([mean, mean], [sum, replicas], "chips that store as much as the others");
         mean
+    }
+
+    fn by_each_popularity(policy: PlacementPolicy, chips: &[ChipView], holds: &[u32]) -> [Option<u32>; 3] {
+        ScorePopularity::ALL.map(|popularity| {
+            let mut placement = policy.build(popularity, ScoreTies::First, Rng::stream(1, "test"));
+            placement.choose(Chip::new(2), By::new(chips), &held(holds)).map(Chip::number)
+        })
+    }
+
+    #[test]
+    fn score_prefers_space_then_low_wear_then_low_popularity() {
+        let mut more_space = chips();
+        more_space[4].free_pages = 101;
+        assert_eq!(choose(PlacementPolicy::Score, &more_space, &[2]), Some(4));
+        let mut less_worn = chips();
+        less_worn.iter_mut().enumerate().for_each(|(i, chip)| chip.erases = if i == 3 { 1 } else { 9 });
+        assert_eq!(choose(PlacementPolicy::Score, &less_worn, &[2]), Some(3));
+        let mut less_popular = chips();
+        less_popular[5].popularity = 1 << 16;
+        assert_eq!(choose(PlacementPolicy::Score, &less_popular, &[2]), Some(5));
+        assert_eq!(choose(PlacementPolicy::Score, &less_popular, &[2, 5]), Some(0));
+        let mut busy = chips();
+        busy.iter_mut().enumerate().for_each(|(i, chip)| chip.load = if i == 1 { 2 } else { 3 });
+        assert_eq!(choose(PlacementPolicy::Score, &busy, &[2]), Some(1));
+    }
+
+    #[test]
+    fn only_mean_popularity_divides_by_the_pages_stored() {
+        // Chip 4 has stored twice as much, and three halves of the popularity.
+        let mut chips = chips();
+        (chips[4].stored_pages, chips[4].popularity) = (1_801, 8 << 16);
+        let chosen = by_each_popularity(PlacementPolicy::Score, &chips, &[2]);
+        assert_eq!(chosen, [Some(4), Some(0), Some(4)]);
+    }
+
+    #[test]
+    fn sum_weighs_hot_and_lukewarm_copies_alike() {
+        // One copy more than reads: 60 reads and 1 read.
+        let hot_to_lukewarm =
+            |popularity: ScorePopularity| popularity.of_copy(60, 61, 1) / popularity.of_copy(1, 2, 1).max(1);
+        assert_eq!(ScorePopularity::ALL.map(hot_to_lukewarm), [60, 1, 60]);
+        assert_eq!(ScorePopularity::Replicas.of_copy(60, 61, 0), 0, "a first copy");
     }
 
     #[test]
@@ -196,6 +235,18 @@ mod tests {
             let chosen = [(); 3].map(|()| placement.choose(Chip::new(2), By::new(&chips), &held(&[2])));
             assert_eq!(chosen.map(|chip| chip.unwrap().number()), expected);
         }
+    }
+
+    #[test]
+    fn the_even_score_passes_over_chips_that_have_more_copies() {
+        let mut chips = chips();
+        chips[4].free_pages = 200;
+        assert_eq!(choose(PlacementPolicy::EvenScore, &chips, &[2]), Some(4));
+        chips[4].received = 1;
+        assert_eq!(choose(PlacementPolicy::Score, &chips, &[2]), Some(4));
+        assert_eq!(choose(PlacementPolicy::EvenScore, &chips, &[2]), Some(0));
+        chips.iter_mut().for_each(|chip| chip.received = 1);
+        assert_eq!(choose(PlacementPolicy::EvenScore, &chips, &[2]), Some(4));
     }
 
     #[test]
@@ -226,6 +277,12 @@ mod tests {
         assert_eq!(choose(PlacementPolicy::Score, &chips, &[2]), Some(3));
         chips[5].erases -= 1;
         assert_eq!(choose(PlacementPolicy::Score, &chips, &[2]), Some(5), "2^-44 is more than 2^-50");
+    }
+
+    #[test]
+    fn static_takes_the_successors_of_the_home_chip_and_wraps() {
+        assert_eq!(choose(PlacementPolicy::Static, &chips(), &[2]), Some(3));
+        assert_eq!(choose(PlacementPolicy::Static, &chips(), &[2, 3, 4, 5]), Some(0));
     }
 
     #[test]

@@ -75,7 +75,9 @@ impl Score {
     fn exceeds(&self, chip: &ChipView, other: &ChipView) -> bool {
         self.of(chip).exceeds(&self.of(other))
     }
+}
 
+impl Score {
     /// The first permitted chip from `next` on with the largest score. Fractions decide where floating point cannot.
     #[inline(always)] // Its loop is all that choosing costs: one without a test that is seldom asked for.
     fn best(&self, chips: By<Chip, &[ChipView]>, may_be: impl Fn(Chip) -> bool) -> Option<Chip> {

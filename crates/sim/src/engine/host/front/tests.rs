@@ -251,3 +251,26 @@ fn front_end_is_the_plain_one() {
     }
     assert!(waits.iter().all(|&waits| waits > 5_000), "{waits:?}");
 }
+
+#[test]
+fn what_waits_behind_a_full_queue_holds_up_no_other() {
+    let mut front = Front::open(0);
+    front.limit_queues(1);
+    let job = |queue| Job { time_ns: 0, queue, kind: HostOp::Read, pages: 1, service_ns: 0 };
+    let came = |front: &mut Front, now: u64| {
+        let mut numbers = Vec::new();
+        while let Some(FrontEvent::In(coming)) = front.pop(now) {
+            front.is_taken_in(coming.asked.number as u32);
+            numbers.push((coming.asked.number, coming.ticket.submitted_ns));
+        }
+        numbers
+    };
+    front.offer(0, asked(0, &job(3)));
+    front.offer(1, asked(1, &job(3)));
+    front.offer(2, asked(2, &job(0)));
+    assert_eq!(came(&mut front, 2), [(0, 0), (2, 2)]);
+    assert!(front.keeps_any());
+    let ticket = *front.ticket(0);
+    front.answered(9, &ticket);
+    assert_eq!((came(&mut front, 9), front.keeps_any()), (vec![(1, 9)], false));
+}
