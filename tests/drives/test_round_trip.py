@@ -31,7 +31,7 @@ SUSPENSION = 0.06
 _LEAST_IN_TURN_PER_S = 120_000
 
 
-def hidden(seed: int) -> tuple[System, float]:
+def hidden(seed: int, *, has_batches: bool) -> tuple[System, float]:
     """A drive whose numbers nobody chose, and the share of its space that is in use."""
     draw = np.random.default_rng(seed)
     dies = (8, 16, 32)[seed % 3]
@@ -61,7 +61,7 @@ def hidden(seed: int) -> tuple[System, float]:
     })  # fmt: skip
     per_s = _rough_per_s(drive, fill)
     drive = drive.with_sets(_slots(draw, per_s))
-    return drive.with_sets(_batches(draw, per_s) if seed % 5 == 4 else {}), fill
+    return drive.with_sets(_batches(draw, per_s) if has_batches else {}), fill
 
 
 def _rough_per_s(drive: System, fill: float) -> float:
@@ -106,9 +106,11 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short")
-@pytest.mark.parametrize("seed", range(DRIVES))
-def test_a_hidden_drive_is_recovered(seed: int) -> None:
-    drive, fill = hidden(seed)
+@pytest.mark.parametrize(("seed", "has_batches"), [
+    *((seed, False) for seed in range(DRIVES)), *((seed, True) for seed in range(4, DRIVES, 5)),
+])  # fmt: skip
+def test_a_hidden_drive_is_recovered(seed: int, has_batches: bool) -> None:
+    drive, fill = hidden(seed, has_batches=has_batches)
     found = fitting.fit_drive(measuring.measured_as_usual(drive, fill, seed=8), seed=9).estimates
     check_structure(drive, found)
     check_space(drive, found)
@@ -149,9 +151,7 @@ def check_times(drive: System, found: Estimates) -> None:
         ("nand.program_us", drive.config["nand"]["program_us"]),
         ("engine.controller_us", drive.config["engine"]["controller_us"]),
     ):
-        # A batch of a few programs makes rates step.
-        steps = key == "nand.program_us" and "engine.collection_batch_us" in found
-        assert (key, found.number(key)) == (key, pytest.approx(known, rel=0.12 if steps else 0.03))
+        assert (key, found.number(key)) == (key, pytest.approx(known, rel=0.03))
     # Suspend delay and slice: the median of their sum is told, and each by itself only roughly. The percentiles of
     # loads that last seconds are told to 2 or 3 %, and these times are a part of them.
     engine = drive.config["engine"]

@@ -57,8 +57,9 @@ def test_rates_near_saturation_may_miss_the_law() -> None:
         dict.fromkeys((100e3, 150e3, 200e3, 250e3), 4000.0),
         {100e3: 900.0, 150e3: 700.0, 200e3: 2500.0, 250e3: 8000.0},
         {rate: law(rate) / 100 for rate in (100e3, 150e3, 200e3)},
+        {rate: 20 * law(rate) for rate in (100e3, 150e3, 200e3)},
     ],
-    ids=["no row", "two rates", "as long at all rates", "another law", "no stall"],
+    ids=["no row", "two rates", "as long at all rates", "another law", "no stall", "too long"],
 )
 def test_no_batches_where_nothing_tells_them(waits: dict[float, float]) -> None:
     assert writes.batches(rows(waits)) == []

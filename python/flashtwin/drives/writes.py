@@ -18,6 +18,8 @@ _TELLS, _LEAST_US, _LEAST_TIMES = "99p9", 400.0, 5.0
 #: Largest miss of the law at one of its rates, and rates that must keep to it: so many, because two always do, and this
 #: share of those with stalls.
 _MISS, _RATES, _SHARE = 0.08, 3, 0.5
+#: What is longer is no batch, and no block of a twin would hold it.
+_LONGEST_US = 100e3
 #: Median of an exponential distribution by its mean.
 MEDIAN = math.log(2.0)
 #: Percentiles that tell the spread, where the last is below so many times the least median and none is missed by more.
@@ -49,7 +51,7 @@ def _law(rows: Sequence[OpenLoop]) -> list[Estimate]:
     gap_us = np.array([1e6 / row.writes_per_s for row in rows])
     stall_us = np.array([row.write_us[_TELLS] for row in rows])
     (length, places), deviations, worst = _fitted(np.stack([np.ones_like(gap_us), -gap_us], axis=1), stall_us, stall_us)
-    if places < 1.0 or length <= stall_us.max() or worst > _MISS:
+    if places < 1.0 or not stall_us.max() < length < _LONGEST_US or worst > _MISS:
         return []
     source = f"stalls of writes at {len(rows)} rates as length - places / rate, missed by {worst:.0%} at most"
     return [
