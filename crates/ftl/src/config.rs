@@ -26,6 +26,11 @@ pub struct FtlConfig {
     /// share a flash page; CA-SSD paper, RR-SSD paper III.B).
     #[schemars(extend("x-design" = "whether pages of equal content share a flash page (CA-SSD)"))]
     pub mapping: Mapping,
+    /// Pages of nothing but zeroes: `stored` like others (as in the papers), or `mapped`. For
+    /// example `mapped`: a drive that deallocates has a mark for them anyway, and sees zeroes as
+    /// they come in. Only for contents known to be zeroes.
+    #[schemars(extend("x-moves" = "reads and writes of zeroes: whether they take a flash page"))]
+    pub zero_page: ZeroPage,
     /// Mapping tables on flash, and their cache in RAM.
     pub mapping_cache: MappingCacheConfig,
     /// Where host pages are written.
@@ -64,6 +69,18 @@ pub enum Mapping {
     /// LPN -> VPN -> PPN with reference counts; equal contents share a page.
     #[schemars(extend("x-traits" = ["deduplicates", "looks-at-contents"]))]
     Content,
+}
+
+/// Pages of nothing but zeroes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ZeroPage {
+    /// Like any other page.
+    #[default]
+    Stored,
+    /// In the mapping table only, like a trimmed page: neither hashed nor programmed, and read without
+    /// the flash.
+    Mapped,
 }
 
 impl FtlConfig {

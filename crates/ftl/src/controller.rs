@@ -89,6 +89,11 @@ pub trait Controller: Hints {
         ops: &mut Vec<FlashOp>,
     ) -> FtlResult<WriteOutcome>;
 
+    /// Whether the mapping table alone takes a page of this content, so that it needs no fingerprint.
+    fn maps(&self, _content: Content) -> bool {
+        false
+    }
+
     /// Forgets a logical page. The next [`Controller::begin_jobs`] writes back the table pages that this changes.
     fn trim(&mut self, lpn: Lpn);
 

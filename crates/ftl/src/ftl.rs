@@ -3,7 +3,7 @@
 use flashtwin_bits::{Loader, Saver, State, StateResult};
 use flashtwin_nand::{Block, Geometry, Plane, Ppn};
 
-use crate::config::{FtlConfig, Mapping};
+use crate::config::{FtlConfig, Mapping, ZeroPage};
 use crate::content::replication::Replicator;
 use crate::content::{ContentMap, ContentScheme};
 use crate::controller::{Controller, Hints};
@@ -28,6 +28,8 @@ pub struct Ftl {
     pub(crate) flash: Flash,
     pub(crate) tables: Scheme,
     sampling_pages: u32,
+    /// The content of a page of zeroes, if the mapping table alone takes it.
+    zero: Option<Content>,
 }
 
 pub(crate) enum Scheme {
@@ -107,6 +109,7 @@ impl Ftl {
             flash: Flash::new(&keys, geometry, footprint_pages, seed),
             tables: Scheme::new(config, geometry, TraceSizes { footprint_pages, contents }, seed),
             sampling_pages: config.sampling_pages(),
+            zero: None,
         };
         if config.mapping_cache.is_on() {
             // Addresses without gaps, unless the caller sets others.
@@ -162,6 +165,18 @@ impl Ftl {
         let pages = u64::from(pages);
         let budget = pages.saturating_add(times(pages, config.replication.alpha));
         with_tables!(&mut self.tables, scheme => scheme.limit_budget(budget));
+    }
+
+    /// Names the content of a page of zeroes, if it is known. Call it before the first write.
+    pub fn zeroes_are(&mut self, config: &FtlConfig, zero: Option<Content>) {
+        self.zero = zero.filter(|_| config.zero_page == ZeroPage::Mapped);
+    }
+
+    /// Takes a page of zeroes into the mapping table, where it needs no flash page.
+    pub fn write_zeroes(&mut self, lpn: Lpn) {
+        self.flash.counters.host_pages_written += 1;
+        self.flash.counters.pages.zero_writes += 1;
+        self.trim(lpn);
     }
 
     fn put_tables_on_flash(&mut self, config: &FtlConfig, addresses: impl ExactSizeIterator<Item = u64>) {
@@ -277,8 +292,17 @@ impl Controller for Ftl {
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> FtlResult<WriteOutcome> {
+        if self.maps(page.content) {
+            self.write_zeroes(page.lpn);
+            return Ok(WriteOutcome { program: None });
+        }
         let flash = &mut self.flash;
         with_tables!(&mut self.tables, scheme => host::write(&mut **scheme, flash, page, fingerprinted, loads, ops))
+    }
+
+    #[inline]
+    fn maps(&self, content: Content) -> bool {
+        self.zero == Some(content)
     }
 
     fn trim(&mut self, lpn: Lpn) {
@@ -389,7 +413,7 @@ impl Hints for Ftl {
     }
 }
 
-flashtwin_bits::state!(Ftl { flash, tables } kept { sampling_pages });
+flashtwin_bits::state!(Ftl { flash, tables } kept { sampling_pages, zero });
 
 impl State for Scheme {
     fn save(&self, to: &mut Saver<'_>) -> StateResult {

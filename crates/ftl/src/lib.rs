@@ -33,7 +33,7 @@ mod scheme;
 #[cfg(test)]
 mod tests;
 
-pub use config::{FtlConfig, Mapping};
+pub use config::{FtlConfig, Mapping, ZeroPage};
 pub use content::replication;
 pub use content::replication::{ReplicationConfig, ReplicationPolicy};
 pub use controller::{Controller, Hints};

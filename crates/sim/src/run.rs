@@ -1,7 +1,7 @@
 //! One trace on one system: preload, replay, periods, results.
 
 use flashtwin_bits::memory_limits;
-use flashtwin_ftl::{Ftl, FtlError, PartitionPolicy};
+use flashtwin_ftl::{Content, Ftl, FtlError, PartitionPolicy};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::{Op, Outline, PageSource, Progress, Window};
 
@@ -177,6 +177,7 @@ fn new_drive(
     let config = &resolved.config;
     let geometry = &resolved.device.geometry;
     let mut ftl = Ftl::new(&config.ftl, geometry, trace.pages(), contents, config.seed);
+    ftl.zeroes_are(&config.ftl, trace.zero_content.map(Content::new));
     ftl.holds_at_most(&config.ftl, trace.footprint_pages());
     if config.ftl.partition.policy == PartitionPolicy::Offline {
         ftl.assign_partitions(offline_partitions(source, config.ftl.partitions())?);

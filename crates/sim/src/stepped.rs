@@ -53,6 +53,7 @@ pub(crate) fn outline(name: &str, page_bytes: u32, pages: u32, contents: u32) ->
         lpn_address: (0..u64::from(pages)).collect(),
         volumes: Vec::new(),
         content_count: contents,
+        zero_content: None,
         initial_content: Vec::new(),
         first_access: vec![FirstAccess::Write; pages as usize],
         content_source: if contents > 0 { ContentSource::Recorded } else { ContentSource::None },

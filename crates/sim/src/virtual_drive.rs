@@ -5,7 +5,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use flashtwin_ftl::PartitionPolicy;
+use flashtwin_ftl::{PartitionPolicy, ZeroPage};
 use flashtwin_trace::{
     CHUNK_BYTES, ContentSource, NO_CONTENT, Op, Outline, PageColumns, PageIntake, PageTrace, Progress,
     Requests,
@@ -187,6 +187,11 @@ fn refusal(config: &Config) -> Option<&'static str> {
     let draws = replay.preload == Preload::Footprint && config.ftl.looks_at_contents();
     if draws && replay.preload_contents == PreloadContents::Trace {
         return Some("replay.preload_contents = \"trace\" needs later requests: set it to own");
+    }
+    if config.ftl.zero_page == ZeroPage::Mapped {
+        return Some(
+            "ftl.zero_page needs a trace that says which content is zeroes: set it to stored, and trim instead",
+        );
     }
     if replay.queue_depth > 0 {
         return Some(

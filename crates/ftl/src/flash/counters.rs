@@ -46,6 +46,9 @@ counts! {
     pub struct PageCounts {
         /// Page writes moved to another channel because the proposed one might hold their content.
         pub redirected_writes: u64,
+        /// Page writes of zeroes that only the mapping table took (`ftl.zero_page`). Reads of such
+        /// pages count as those of pages never written.
+        pub zero_writes: u64,
         /// Page writes whose content the device recognised as a duplicate.
         pub duplicate_writes: u64,
         /// Page reads of contents read for the first time in this run; 0 under a page map, which

@@ -67,7 +67,7 @@ impl Flash {
             collector: Collector::new(keys.gc, geometry),
             idle: keys.gc.idle.build(keys.gc.idle_reserve, keys.gc.idle_valid, geometry),
             allocation,
-            redirection: keys.redirection.policy.build(),
+            redirection: keys.redirection.build(seed),
             partitions: Partitions::new(keys.partition, footprint_pages),
             counters: Counters::default(),
             checker: None,

@@ -4,10 +4,13 @@
 use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use super::Redirection;
+use super::ties::Ties;
 use crate::loads::{LoadView, lowest_from};
 use crate::op::ReadTarget;
 
-pub(super) struct AnyChip;
+pub(super) struct AnyChip {
+    pub(super) ties: Ties,
+}
 
 impl Redirection for AnyChip {
     #[inline]
@@ -18,9 +21,11 @@ impl Redirection for AnyChip {
         if loads.chip.len() == 1 {
             return ReadTarget { ppn: home, plane: home_plane, redirected: false };
         }
-        // The home chip if none is less loaded, otherwise the first of the least loaded after
+        // By default the home chip if none is less loaded, otherwise the first of the least loaded after
         // it: equals share the reads.
-        let chip = lowest_from(&loads.chip, home_chip);
+        let first = self.ties.first_chip(loads.chip.len()).unwrap_or(home_chip);
+        let chip = lowest_from(&loads.chip, first);
+        self.ties.took(Chip::new(chip as u32));
         let units = loads.units_per_chip();
         let planes_per_unit = per_chip as usize / units;
         // The same place in the chip, unless another of its units is less loaded.
@@ -38,4 +43,4 @@ impl Redirection for AnyChip {
     }
 }
 
-flashtwin_bits::state!(AnyChip {});
+flashtwin_bits::state!(AnyChip { ties });

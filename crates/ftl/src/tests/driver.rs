@@ -13,7 +13,7 @@ use crate::flash::allocation::{AllocationPolicy, Order};
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
-use crate::redirection::RedirectionPolicy;
+use crate::redirection::{RedirectionPolicy, TieRule};
 use crate::{
     CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlResult, Host, LoadView, Lookup, Lpn, Mapping,
     MappingCacheConfig, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
@@ -174,7 +174,8 @@ fn config(rng: &mut Rng) -> FtlConfig {
     config.allocation.policy = pick(rng, &AllocationPolicy::ALL);
     config.allocation.order =
         Order::try_from(pick(rng, &["CWDP", "PDWC", "DPCW", "WCPD"]).to_owned()).unwrap();
-    config.redirection.policy = pick(rng, &RedirectionPolicy::ALL);
+    let choices = RedirectionPolicy::ALL.map(|policy| TieRule::ALL.map(|ties| (policy, ties)));
+    (config.redirection.policy, config.redirection.ties) = pick(rng, &choices.concat());
     config.gc.victim = pick(rng, &VictimPolicy::ALL);
     config.gc.choices = 1 + rng.below(4);
     config.gc.start = pick(rng, &[0.0, 0.05, 0.5, 0.95]);

@@ -6,7 +6,7 @@ use super::driver::{Driver, Options, Step, Workload};
 use super::reference_replication::{Chip, best_chip, blocks_per_chip, popularity, wanted};
 use crate::content::replication::placement::ScoreTies;
 use crate::ids::{Lpn, Vpn};
-use crate::redirection::RedirectionPolicy;
+use crate::redirection::{RedirectionPolicy, TieRule};
 use crate::{FlashOp, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy};
 
 /// A content: its reads in the period, its chips, home first, and the reads under which its replicas are listed.
@@ -173,6 +173,7 @@ fn options(seed: u64) -> Options {
     replication.alpha = [0.0, 0.05, 0.5, 3.0][seed as usize % 4];
     // Turns are taken from copy to copy, whether it is made in the end or not.
     replication.score_ties = ScoreTies::First;
+    options.config.redirection.ties = TieRule::Home;
     options.config.background.jobs = 4096;
     options.read_percent = 70;
     options.units_per_chip = 1;

@@ -1,4 +1,4 @@
-use flashtwin_ftl::{FtlConfig, PartitionPolicy};
+use flashtwin_ftl::{FtlConfig, PartitionPolicy, ZeroPage};
 use flashtwin_sim::Resolved;
 
 use crate::store::{DriveError, System};
@@ -123,6 +123,10 @@ pub(crate) fn refuse(name: &str, ftl: &FtlConfig) -> Result<(), String> {
         () if flashtwin_ftl::redirection::RedirectionPolicy::AnyChip == ftl.redirection.policy => {
             "reads from chips that do not have the page, which only a simulator can: set ftl.redirection.policy = \
              \"home\""
+        }
+        () if ftl.zero_page == ZeroPage::Mapped => {
+            "tells zeroes by the digests of a trace, and a drive maps those that come as WRITE ZEROES: set \
+             ftl.zero_page = \"stored\""
         }
         () => return Ok(()),
     };

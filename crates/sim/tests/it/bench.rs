@@ -242,6 +242,7 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         lpn_address: (0..u64::from(footprint)).collect(),
         volumes: vec![("0".into(), 0)],
         content_count: contents,
+        zero_content: None,
         initial_content: vec![NO_CONTENT; footprint as usize],
         first_access: vec![FirstAccess::Write; footprint as usize],
         content_source: ContentSource::Recorded,

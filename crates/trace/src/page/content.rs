@@ -314,6 +314,11 @@ impl Recorded {
         self.initial
     }
 
+    /// The content of a page whose chunks are all `chunk`, if there was one.
+    pub(super) fn page_of(&self, chunk: u32) -> Option<u32> {
+        self.interned.known(&vec![chunk; self.slots])
+    }
+
     fn nameless(&mut self) -> Result<u32, TraceError> {
         let id = self.next_nameless;
         if id <= self.named {
@@ -489,6 +494,14 @@ impl Interned {
                 Ok(id)
             }
         }
+    }
+
+    fn known(&self, chunks: &[u32]) -> Option<u32> {
+        if let [chunk] = *chunks {
+            return self.single.get(chunk as usize).copied().filter(|&id| id != NO_CONTENT);
+        }
+        let tuple = |&id: &u32| self.tuples.chunks_exact(self.slots).nth(id as usize) == Some(chunks);
+        self.index.find(hash(chunks), tuple).copied()
     }
 
     #[inline]

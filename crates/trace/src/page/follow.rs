@@ -18,6 +18,7 @@ pub(super) enum Follower {
 pub(super) struct Followed {
     pub(super) initial_content: Vec<u32>,
     pub(super) content_count: u32,
+    pub(super) zero_content: Option<u32>,
 }
 
 impl Follower {
@@ -63,14 +64,19 @@ impl Follower {
         }
     }
 
-    pub(super) fn finish(self, pages: usize) -> Followed {
+    /// `zero`: the trace's content that is nothing but zeroes.
+    pub(super) fn finish(self, pages: usize, zero: Option<u32>) -> Followed {
         let content_count = self.content_count();
+        let zero_content = match &self {
+            Follower::Recorded(recorded) => zero.and_then(|zero| recorded.page_of(zero)),
+            Follower::Made(_) | Follower::None => None,
+        };
         let mut initial_content = match self {
             Follower::Recorded(recorded) => recorded.into_initial(),
             Follower::Made(made) => made.into_initial(),
             Follower::None => Vec::new(),
         };
         initial_content.resize(pages, NO_CONTENT);
-        Followed { initial_content, content_count }
+        Followed { initial_content, content_count, zero_content }
     }
 }

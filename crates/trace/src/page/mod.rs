@@ -110,7 +110,8 @@ impl PageTrace {
             SpareMemory::touch_while(&rooms, follow)?;
             Ok(joined(aside))
         })?;
-        let Followed { initial_content, content_count } = follower.finish(pages);
+        let Followed { initial_content, content_count, zero_content } =
+            follower.finish(pages, trace.zero_content);
         let outline = Outline {
             name: trace.name.clone(),
             digest,
@@ -123,6 +124,7 @@ impl PageTrace {
             lpn_address,
             volumes,
             content_count,
+            zero_content,
             initial_content,
             first_access,
             content_source,

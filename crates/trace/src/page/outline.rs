@@ -69,6 +69,8 @@ pub struct Outline {
     pub volumes: Vec<(String, u32)>,
     /// Number of contents; ids are below it, in order of first appearance.
     pub content_count: u32,
+    /// The content of a page of nothing but zeroes, if it is known and occurs.
+    pub zero_content: Option<u32>,
     /// For each dense page the content before the trace; [`NO_CONTENT`](crate::NO_CONTENT) if it did not exist.
     pub initial_content: Vec<u32>,
     /// First access to each dense logical page.

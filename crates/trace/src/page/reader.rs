@@ -144,7 +144,7 @@ impl Reader {
 
     pub(super) fn finish(self) -> (Followed, PageQuality) {
         let pages = self.scanned.outline.lpn_address.len();
-        (self.follower.finish(pages), self.quality)
+        (self.follower.finish(pages, self.stream.zero_content()), self.quality)
     }
 }
 

@@ -96,6 +96,7 @@ impl PageScan {
         let Scanned { source, options, outline, volume_order, table, before, .. } = self.scanned.as_ref();
         let outline = Outline {
             content_count: 0,
+            zero_content: None,
             initial_content: vec![NO_CONTENT; outline.lpn_address.len()],
             content_source: ContentSource::None,
             quality: without_followed(&outline.quality),
@@ -141,7 +142,9 @@ fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceEr
     let mut scanned = scanned;
     if let Some(scanned) = Arc::get_mut(&mut scanned) {
         let outline = &mut scanned.outline;
-        (outline.initial_content, outline.content_count) = (followed.initial_content, followed.content_count);
+        let Followed { initial_content, content_count, zero_content } = followed;
+        (outline.initial_content, outline.content_count) = (initial_content, content_count);
+        outline.zero_content = zero_content;
         outline.quality = PageQuality {
             read_mismatches: quality.read_mismatches,
             unknown_content_reads: quality.unknown_content_reads,
@@ -187,6 +190,7 @@ impl First {
             lpn_address: Vec::new(),
             volumes: Vec::new(),
             content_count: UNDECIDED,
+            zero_content: None,
             initial_content: Vec::new(),
             first_access: Vec::new(),
             content_source,
@@ -261,14 +265,14 @@ impl First {
         let pages = lpn_address.len();
         // Followed contents are not needed if no contents are wanted.
         let followed = match self.follower {
-            _ if content_source == ContentSource::None => Some(Follower::None.finish(pages)),
+            _ if content_source == ContentSource::None => Some(Follower::None.finish(pages, None)),
             Some(follower) if content_source == outline.content_source && follower.was_right(&before) => {
-                Some(follower.finish(pages))
+                Some(follower.finish(pages, stream.zero_content()))
             }
             _ => None,
         };
-        if let Some(Followed { initial_content, content_count }) = followed {
-            outline.content_count = content_count;
+        if let Some(Followed { initial_content, content_count, zero_content }) = followed {
+            (outline.content_count, outline.zero_content) = (content_count, zero_content);
             outline.initial_content = moved(&initial_content, &renumbered, NO_CONTENT);
         }
         accesses.count(&mut outline.quality);

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::page_op::Fingerprint;
 use super::{Arrivals, Controller, Decider, Observer, Request};
 use crate::error::SimError;
 
@@ -34,7 +33,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             let Some((at, page, partial)) = cache.next_to_leave(most_dirty) else { break };
             let epoch = self.interface.flushes.page_leaves_cache();
             let request = self.interface.requests.insert(Request::destaging(self.back.now_ns(), at, epoch));
-            let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
+            let fingerprint = self.fingerprint_of(page.content);
             self.write_page(page, partial, request, fingerprint)?;
         }
         Ok(())

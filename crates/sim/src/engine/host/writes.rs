@@ -24,16 +24,33 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         pages: &Range<usize>,
         request: u32,
     ) -> Result<(), SimError> {
-        for first in pages.clone().step_by(self.sampling_pages) {
-            let run = first..pages.end.min(first + self.sampling_pages);
+        let mut first = pages.start;
+        while first < pages.end {
+            let mut run = first..pages.end.min(first + self.sampling_pages);
+            // A page that needs no fingerprint is no sample, and ends the run of those before it.
+            if run.len() > 1 {
+                let unhashed = |at: &usize| !self.is_hashed(Content::new(arrivals.window.content[*at]));
+                run.end = run.clone().find(unhashed).unwrap_or(run.end).max(first + 1);
+            }
+            first = run.end;
             if run.len() == 1 {
-                let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
-                self.write_page_of(arrivals, index, first, request, fingerprint)?;
+                let fingerprint = self.fingerprint_of(Content::new(arrivals.window.content[run.start]));
+                self.write_page_of(arrivals, index, run.start, request, fingerprint)?;
             } else {
                 self.write_run(arrivals, index, run, request)?;
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn is_hashed(&self, content: Content) -> bool {
+        self.hash.is_some() && !self.back.controller.maps(content)
+    }
+
+    #[inline]
+    pub(super) fn fingerprint_of(&self, content: Content) -> Fingerprint {
+        if self.is_hashed(content) { Fingerprint::Yes } else { Fingerprint::No }
     }
 
     /// Takes in one page of a request; returns its number among the undecided writes, `None` if it is decided.
