@@ -60,6 +60,7 @@ fn with_more(mut config: Value) -> Value {
     config["ftl"]["gc"]["choices"] = 3.into();
     config["ftl"]["dedup"]["tables"] = "inverted".into();
     config["ftl"]["replication"]["few_copies"] = 3.into();
+    config["ftl"]["redirection"]["ties"] = "next-in-turn".into();
     config["ftl"]["partition"]["window"] = 0.5.into();
     config["ftl"]["partition"]["filter_bits"] = 4.into();
     config["replay"]["preload_contents"] = "trace".into();
