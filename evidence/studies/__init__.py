@@ -8,6 +8,7 @@ from evidence.studies import (
     gains,
     model,
     papers,
+    placement,
     ranges,
     real_drives,
     speed,
@@ -18,5 +19,6 @@ from evidence.study import Study
 
 STUDIES: tuple[Study, ...] = (
     demo.STUDY, findings.STUDY, workloads.STUDY, model.STUDY, comparison.STUDY, papers.CAPTURED, peers.STUDY,
-    ranges.STUDY, papers.RECIPES, real_drives.STUDY, gains.STUDY, speed.STUDY, speed.SWEEPS, volumes.STUDY, speed.LIVE,
+    ranges.STUDY, placement.STUDY, papers.RECIPES, real_drives.STUDY, gains.STUDY, speed.STUDY, speed.SWEEPS,
+    volumes.STUDY, speed.LIVE,
 )  # fmt: skip
