@@ -74,8 +74,14 @@ impl Ftl {
 
     /// The partitions, hottest first; none where the host's data are not told apart.
     pub fn partition_sizes(&self) -> Vec<PartitionSize> {
-        let told_apart = |&pages_written| PartitionSize { pages_written, ..PartitionSize::default() };
-        let mut sizes: Vec<PartitionSize> = self.flash.partitions.writes().iter().map(told_apart).collect();
+        let partitions = &self.flash.partitions;
+        let told_apart = |(&pages_written, &pages_moved)| PartitionSize {
+            pages_written,
+            pages_moved,
+            ..PartitionSize::default()
+        };
+        let counts = partitions.writes().iter().zip(partitions.moves());
+        let mut sizes: Vec<PartitionSize> = counts.map(told_apart).collect();
         if !sizes.is_empty() {
             for (partition, valid) in self.flash.blocks.held() {
                 let size = &mut sizes[usize::from(partition)];

@@ -11,6 +11,7 @@ mod error;
 mod event_queue;
 mod files;
 mod finished;
+mod handles;
 mod history;
 mod keys;
 pub mod memory;
@@ -38,6 +39,7 @@ pub use config::{
     Preload, PreloadContents, ReplayConfig, Suspend, WriteCompletes, schema,
 };
 pub use error::{ConfigError, SimError};
+pub use handles::told_partitions;
 pub use keys::{Key, ignored_because, keys, matters, traits};
 pub use overwriting::{Overwriting, Overwritten};
 pub use registry::{system_names, system_toml};

@@ -1,7 +1,7 @@
 //! One trace on one system: preload, replay, periods, results.
 
 use flashtwin_bits::memory_limits;
-use flashtwin_ftl::{Content, Ftl, FtlError, PartitionPolicy};
+use flashtwin_ftl::{Content, Ftl, FtlError};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::{Op, Outline, PageSource, Progress, Window};
 
@@ -9,6 +9,7 @@ use crate::aged::{self, AgedDrives};
 use crate::config::{PartialWrite, Preload, ReplayConfig};
 use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError, stop_if_asked};
+use crate::handles::told_partitions;
 use crate::memory;
 use crate::metrics::{ByVolume, Metrics, Receivers};
 use crate::periods::{Periods, finish};
@@ -16,7 +17,6 @@ use crate::preload::preload;
 use crate::requests::{RequestLog, RequestsTo};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
-use crate::temperature::offline_partitions;
 use crate::timeline::{Timeline, TimelineTo};
 use crate::totals::Totals;
 
@@ -179,8 +179,8 @@ fn new_drive(
     let mut ftl = Ftl::new(&config.ftl, geometry, trace.pages(), contents, config.seed);
     ftl.zeroes_are(&config.ftl, trace.zero_content.map(Content::new));
     ftl.holds_at_most(&config.ftl, trace.footprint_pages());
-    if config.ftl.partition.policy == PartitionPolicy::Offline {
-        ftl.assign_partitions(offline_partitions(source, config.ftl.partitions())?);
+    if let Some(told) = told_partitions(source, &config.ftl.partition)? {
+        ftl.assign_partitions(told);
     }
     // Where addresses have gaps, tables on flash take more room than those of a full device.
     check_room(trace, resolved, ftl.lay_out_tables(&config.ftl, &trace.lpn_address))?;

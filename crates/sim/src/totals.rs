@@ -18,7 +18,8 @@ pub(crate) struct Totals {
     pub(crate) chip_busy_ns: Vec<u64>,
     pub(crate) channel_busy_ns: Vec<u64>,
     pub(crate) victim_pages: Vec<u64>,
-    pub(crate) partition_writes: Vec<u64>,
+    /// Of each partition: pages written and moved.
+    pub(crate) partition_pages: Vec<[u64; 2]>,
 }
 
 impl Totals {
@@ -34,7 +35,11 @@ impl Totals {
             chip_busy_ns: engine.chip_busy_ns().to_vec(),
             channel_busy_ns: engine.channel_busy_ns(),
             victim_pages: ftl.victim_pages().to_vec(),
-            partition_writes: ftl.partition_sizes().iter().map(|size| size.pages_written).collect(),
+            partition_pages: ftl
+                .partition_sizes()
+                .iter()
+                .map(|size| [size.pages_written, size.pages_moved])
+                .collect(),
         }
     }
 
@@ -50,7 +55,11 @@ impl Totals {
             chip_busy_ns: increase(&self.chip_busy_ns, &before.chip_busy_ns),
             channel_busy_ns: increase(&self.channel_busy_ns, &before.channel_busy_ns),
             victim_pages: increase(&self.victim_pages, &before.victim_pages),
-            partition_writes: increase(&self.partition_writes, &before.partition_writes),
+            partition_pages: {
+                let none = std::iter::repeat(&[0; 2]);
+                let pairs = self.partition_pages.iter().zip(before.partition_pages.iter().chain(none));
+                pairs.map(|(now, before)| std::array::from_fn(|at| now[at] - before[at])).collect()
+            },
         }
     }
 }

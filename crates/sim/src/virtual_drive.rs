@@ -179,10 +179,16 @@ impl VirtualDrive {
 /// Why no drive in virtual time can have these keys.
 fn refusal(config: &Config) -> Option<&'static str> {
     let replay = &config.replay;
-    if config.ftl.partition.policy == PartitionPolicy::Offline {
-        return Some(
-            "ftl.partition.policy = \"offline\" needs later requests: choose another, such as bloom-filters",
-        );
+    match config.ftl.partition.policy {
+        PartitionPolicy::Offline => {
+            return Some(
+                "ftl.partition.policy = \"offline\" needs later requests: choose another, such as bloom-filters",
+            );
+        }
+        PartitionPolicy::Volumes => {
+            return Some("ftl.partition.policy = \"volumes\" needs a trace with volumes: choose ranges");
+        }
+        _ => {}
     }
     let draws = replay.preload == Preload::Footprint && config.ftl.looks_at_contents();
     if draws && replay.preload_contents == PreloadContents::Trace {

@@ -17,6 +17,7 @@ pub(crate) struct Checker {
     partitions: HashMap<Block, u8>,
     /// The partition of copies, which the host does not update.
     coldest: u8,
+    shares: bool,
     versions: u64,
     /// Writes of each logical page that have arrived and are not decided.
     undecided: HashMap<Lpn, u32>,
@@ -30,11 +31,13 @@ fn broken(text: String) -> FtlError {
 }
 
 impl Checker {
-    pub(crate) fn new(geometry: &Geometry, partitions: u32) -> Self {
+    /// `shares`: collection puts pages of all partitions together.
+    pub(crate) fn new(geometry: &Geometry, partitions: u32, shares: bool) -> Self {
         Self {
             geometry: geometry.clone(),
             partitions: HashMap::new(),
             coldest: (partitions - 1) as u8,
+            shares,
             flash: FlashArray::new(geometry),
             truth: HashMap::new(),
             stored: HashMap::new(),
@@ -115,11 +118,13 @@ impl Checker {
         }
     }
 
-    /// The partition of a program on the controller's own account: the coldest for copies, else the page's own.
+    /// The partition of a program on the controller's own account: the coldest for copies and for what collection puts
+    /// together, else the page's own.
     fn partition_after(&self, op: &FlashOp) -> u8 {
         let source = self.partitions.get(&self.geometry.block_index(op.source));
         match (op.cause, source) {
             (Cause::Replica, _) | (_, None) => self.coldest,
+            (Cause::Gc, _) if self.shares => self.coldest,
             (_, Some(&partition)) => partition,
         }
     }
@@ -154,7 +159,7 @@ mod tests {
 
     fn holding(value: u64) -> (Checker, Ppn) {
         let geometry = geometry([1, 1, 1, 1, 4, 2]);
-        let mut checker = Checker::new(&geometry, 1);
+        let mut checker = Checker::new(&geometry, 1, false);
         let ppn = geometry.ppn(Plane::new(0), 1, 0);
         checker.write(LPN, value);
         checker.program(ppn, 0, value).unwrap();

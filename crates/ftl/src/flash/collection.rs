@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Flash;
 use super::blocks::{Blocks, Stream};
 use super::idle::IdlePolicy;
+use super::partition::{Isolation, PartitionConfig};
 use super::victim::VictimPolicy;
 use crate::error::{FtlResult, RangeError, at_least_one};
 use crate::ids::Owner;
@@ -141,16 +142,24 @@ pub(crate) struct Collector {
     stop_blocks: u32,
     urgent_blocks: u32,
     step_pages: u32,
+    /// The partition of all that collection moves, if it does not keep them apart.
+    shared: Option<u8>,
     victims: By<Plane, Vec<Option<Victim>>>,
     collecting: By<Plane, Vec<bool>>,
     pub(crate) victim_pages: Vec<u64>,
 }
 
 impl Collector {
-    pub(crate) fn new(config: &GcConfig, geometry: &Geometry) -> Self {
+    pub(crate) fn shares(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    pub(crate) fn new(config: &GcConfig, partition: &PartitionConfig, geometry: &Geometry) -> Self {
+        let shares = partition.isolation == Isolation::Initial;
         let share = |share: f64| (share * f64::from(geometry.blocks_per_plane)).ceil() as u32;
         let start_blocks = share(config.start).max(config.urgent + 1);
         Self {
+            shared: shares.then(|| (partition.count() - 1) as u8),
             start_blocks,
             stop_blocks: share(config.stop).max(start_blocks + 1),
             urgent_blocks: config.urgent,
@@ -302,11 +311,11 @@ impl Flash {
         let urgent = self.blocks.free_blocks(plane) <= self.collector.urgent_blocks;
         let due = if budget > 0 { 0 } else { victim.next_due(self.blocks.geometry.pages_per_block) };
         let first = self.blocks.geometry.page_of_block(victim.block, 0);
-        // Pages stay in their partition.
+        // Pages stay in their partition, or all that collection moves is in one.
         let partition = self.blocks.table.partition(victim.block);
         let (stream, cause) = match victim.levelled {
             true => (Stream::levelled(partition, self.blocks.partitions()), Cause::WearLevelling),
-            false => (Stream::gc(partition), Cause::Gc),
+            false => (Stream::gc(self.collector.shared.unwrap_or(partition)), Cause::Gc),
         };
         let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause, urgent, job };
         while self.blocks.table.valid(victim.block) > 0 {
@@ -333,6 +342,7 @@ impl Flash {
                 return Err(self.strayed(owner, from));
             }
             self.blocks.invalidate(from);
+            self.partitions.moved(partition);
             self.counters.pages.idle_moves += u64::from(job == IDLE_STEP);
         }
         self.collector.victims[plane] = None;
@@ -343,4 +353,4 @@ impl Flash {
 }
 
 flashtwin_bits::state!(value Victim { block, next_page, levelled, gain, steps });
-flashtwin_bits::state!(Collector { victims, collecting, victim_pages } kept { start_blocks, stop_blocks, urgent_blocks, step_pages });
+flashtwin_bits::state!(Collector { victims, collecting, victim_pages } kept { start_blocks, stop_blocks, urgent_blocks, step_pages, shared });

@@ -273,6 +273,8 @@ pub struct PlaneWrites {
 pub struct PartitionSize {
     /// Page writes of the host that went to it since preloading ended, duplicates included.
     pub pages_written: u64,
+    /// Pages that collection and wear levelling moved out of its blocks since then.
+    pub pages_moved: u64,
     /// Blocks that hold pages of it, open ones included.
     pub blocks: u64,
     /// Valid pages in them.

@@ -64,7 +64,7 @@ impl Flash {
         Self {
             filling: vec![Plane::new(0); if stays { keys.partition.count() as usize } else { 0 }],
             blocks: Blocks::new(geometry, keys.partition.count(), keys.wear, victims),
-            collector: Collector::new(keys.gc, geometry),
+            collector: Collector::new(keys.gc, keys.partition, geometry),
             idle: keys.gc.idle.build(keys.gc.idle_reserve, keys.gc.idle_valid, geometry),
             allocation,
             redirection: keys.redirection.build(seed),
@@ -80,7 +80,11 @@ impl Flash {
     }
 
     pub(crate) fn verify(&mut self) {
-        self.checker = Some(Box::new(Checker::new(&self.blocks.geometry, self.blocks.partitions())));
+        self.checker = Some(Box::new(Checker::new(
+            &self.blocks.geometry,
+            self.blocks.partitions(),
+            self.collector.shares(),
+        )));
     }
 
     pub(crate) fn capacity_pages(&self) -> u64 {

@@ -10,7 +10,7 @@ use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::{Equals, PlacementPolicy, ScorePopularity, ScoreTies};
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableKind};
 use crate::flash::allocation::{AllocationPolicy, Order};
-use crate::flash::partition::PartitionPolicy;
+use crate::flash::partition::{Isolation, PartitionPolicy};
 use crate::flash::victim::VictimPolicy;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::redirection::{RedirectionPolicy, TieRule};
@@ -189,11 +189,14 @@ fn partition(config: &mut FtlConfig, rng: &mut Rng) {
     let partition = &mut config.partition;
     partition.policy = pick(rng, &PartitionPolicy::ALL);
     partition.partitions = match partition.policy {
-        PartitionPolicy::Offline => pick(rng, &[1, 2, 3, 5]),
+        told if told.is_told() => pick(rng, &[1, 2, 3, 5]),
         _ => 2,
     };
     partition.window = pick(rng, &[0.01, 0.25, 3.0]);
     partition.filter_bits = pick(rng, &[1, 8, 64]);
+    // No further draw, so that the others stay as they are.
+    partition.isolation = if partition.filter_bits == 8 { Isolation::Initial } else { Isolation::Persistent };
+    partition.ranges = (1..partition.partitions).map(|at| format!("{at}G")).collect::<Vec<_>>().join(", ");
 }
 
 fn wear(config: &mut FtlConfig, rng: &mut Rng) {
@@ -290,7 +293,7 @@ impl Driver {
         options.config.check(&geometry).unwrap();
         let mut ftl = Ftl::new(&options.config, &geometry, options.footprint, options.contents, options.seed);
         ftl.verify();
-        if options.config.partition.policy == PartitionPolicy::Offline {
+        if options.config.partition.policy.is_told() {
             ftl.assign_partitions(options.partitions());
         }
         let chips = geometry.chips() as usize;

@@ -5,7 +5,7 @@ use flashtwin_nand::{Block, NO_PPN};
 use super::driver::{Driver, late_fifo};
 use super::write_amplification::{Writer, greedy_model};
 use crate::flash::block_table::BlockState;
-use crate::flash::partition::PartitionPolicy;
+use crate::flash::partition::{Isolation, PartitionPolicy};
 use crate::flash::victim::VictimPolicy;
 use crate::{Cause, FlashOp, FtlConfig, OpKind, PartitionSize, Rng};
 
@@ -31,7 +31,12 @@ fn partitions_keep_separate_blocks_through_collection() {
     let written: Vec<_> = [1, 0, 2, 0, 1, 0, 0, 0, 0].iter().map(|&lpn| write(&mut driver, lpn)).collect();
     let expected = [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (3, 1), (4, 0), (4, 1)];
     assert_eq!(written, expected);
-    let size = |pages_written, blocks, valid_pages| PartitionSize { pages_written, blocks, valid_pages };
+    let size = |pages_written, blocks, valid_pages| PartitionSize {
+        pages_written,
+        pages_moved: 0,
+        blocks,
+        valid_pages,
+    };
     assert_eq!(driver.ftl.partition_sizes(), [size(6, 3, 1), size(3, 2, 2)]);
     let partitions = |driver: &Driver, blocks: &[u32]| {
         blocks
@@ -61,8 +66,13 @@ fn partitions_keep_separate_blocks_through_collection() {
     assert_eq!(write(&mut driver, 2), (2, 1));
     assert_eq!(write(&mut driver, 0), (0, 0));
     assert_eq!(partitions(&driver, &[0, 2, 6]), [0, 1, 1]);
+    let moved = |driver: &Driver| {
+        driver.ftl.partition_sizes().iter().map(|size| size.pages_moved).collect::<Vec<_>>()
+    };
+    assert_eq!(moved(&driver), [0, 1]);
     driver.ftl.audit().unwrap();
     driver.ftl.end_preload();
+    assert_eq!(moved(&driver), [0, 0]);
     write(&mut driver, 0);
     let written: Vec<u64> = driver.ftl.partition_sizes().iter().map(|size| size.pages_written).collect();
     assert_eq!(written, [1, 0]);
@@ -201,4 +211,98 @@ fn page_moved_by_ageing_stays_in_its_partition() {
     let counters = driver.ftl.counters();
     assert_eq!((counters.host_pages_written, counters.programs[Cause::Host as usize]), (5, 5));
     driver.ftl.audit().unwrap();
+}
+
+/// Pages 0 and 2 are of one partition, 1 and 3 of the other. Blocks 0 and 1 each keep one valid page, 2 and 3.
+#[test]
+fn what_collection_moves_is_apart_only_if_isolation_persists() {
+    for (isolation, shared) in [(Isolation::Persistent, false), (Isolation::Initial, true)] {
+        let mut config = late_fifo(FtlConfig::default());
+        (config.partition.policy, config.partition.partitions) = (PartitionPolicy::Volumes, 2);
+        config.partition.isolation = isolation;
+        let mut driver = Driver::of([1, 1, 1, 1, 12, 2], config, 4, 0);
+        driver.ftl.assign_partitions(vec![0, 1, 0, 1]);
+        let first: Vec<_> = (0..4).map(|lpn| write(&mut driver, lpn)).collect();
+        assert_eq!(first, [(0, 0), (1, 0), (0, 1), (1, 1)], "the host's writes are apart in both");
+        let mut turn = 0;
+        while driver.ftl.counters().programs[Cause::Gc as usize] < 2 {
+            write(&mut driver, turn % 2);
+            turn += 1;
+        }
+        let block = |lpn| {
+            let ppn = driver.ftl.home_of(crate::Lpn::new(lpn)).unwrap();
+            driver.place(ppn).0
+        };
+        assert!(block(2) != 0 && block(3) != 1, "both were moved");
+        assert_eq!(block(2) == block(3), shared, "{isolation:?}");
+        driver.ftl.audit().unwrap();
+    }
+}
+
+/// Two regions that take turns: one is written in order again and again, the other at random.
+fn ordered_and_random(
+    victim: VictimPolicy,
+    isolation: Option<Isolation>,
+    ordered: u32,
+    random: u32,
+) -> [f64; 2] {
+    let mut config = FtlConfig::default();
+    config.gc.victim = victim;
+    (config.gc.start, config.gc.stop) = (0.0, 0.0);
+    let logical = ordered + random;
+    if let Some(isolation) = isolation {
+        (config.partition.policy, config.partition.isolation) = (PartitionPolicy::Volumes, isolation);
+    }
+    let mut writer = Writer::new(&config, 2 * BLOCKS, PAGES, logical);
+    if isolation.is_some() {
+        writer.ftl.assign_partitions((0..logical).map(|lpn| u8::from(lpn >= ordered)).collect());
+    }
+    let mut rng = Rng::stream(1, "ordered and random");
+    let (mut moved, mut host) = ([0u64; 2], [0u64; 2]);
+    let (rounds, counted) = (24, 12);
+    let mut region_of = vec![0usize; (2 * BLOCKS * PAGES) as usize];
+    for turn in 0..rounds * logical {
+        let lpn = match turn {
+            fill if fill < logical => fill,
+            even if even % 2 == 0 => even / 2 % ordered,
+            _ => ordered + rng.below(random),
+        };
+        let region = usize::from(lpn >= ordered);
+        let ppn = writer.write(lpn).program.unwrap().0;
+        for op in writer.ops.iter().filter(|op| op.kind == OpKind::Program) {
+            let of = region_of[op.source.index()];
+            region_of[op.ppn.index()] = of;
+            moved[of] += u64::from(turn >= counted * logical);
+        }
+        region_of[ppn.index()] = region;
+        host[region] += u64::from(turn >= counted * logical);
+    }
+    [0, 1].map(|region| (host[region] + moved[region]) as f64 / host[region] as f64)
+}
+
+/// The random region then has all spare space but the open blocks, and amplifies like uniform writes on a device of its
+/// own. Greedy collection takes the ordered region's block that is just being overwritten, so that each page of it moves
+/// once; cost-benefit leaves it alone, because it is young.
+#[test]
+fn with_handles_the_random_region_has_the_spare_space_to_itself() {
+    let total = |of: [f64; 2]| of[0] + of[1];
+    for (ordered_share, spare) in [(0.5, 0.1), (0.25, 0.15), (0.5, 0.25)] {
+        let logical = f64::from(2 * BLOCKS * PAGES) * (1.0 - spare);
+        let ordered = (logical * ordered_share) as u32;
+        let random = logical as u32 - ordered;
+        let measure = |victim, isolation| ordered_and_random(victim, isolation, ordered, random);
+        let blocks = f64::from(2 * BLOCKS) - IDLE_BLOCKS - f64::from(ordered) / f64::from(PAGES);
+        let model = greedy_model(blocks * f64::from(PAGES) / f64::from(random), PAGES);
+        let [persistent, initial] =
+            [Isolation::Persistent, Isolation::Initial].map(|one| measure(VictimPolicy::Greedy, Some(one)));
+        let place =
+            format!("share {ordered_share}, spare {spare}: {persistent:?}, {initial:?}, model {model}");
+        assert!((persistent[1] / model - 1.0).abs() < 0.02, "{place}");
+        assert!((1.0..2.001).contains(&persistent[0]), "{place}");
+        assert!(total(initial) > 0.99 * total(persistent), "{place}");
+        let mixed = measure(VictimPolicy::Greedy, None);
+        assert!(total(mixed) > total(persistent), "{place}, mixed {mixed:?}");
+        let by_age = measure(VictimPolicy::CostBenefit, Some(Isolation::Persistent));
+        assert!(by_age[0] < 1.001, "{place}, by age {by_age:?}");
+    }
 }

@@ -62,6 +62,7 @@ fn with_more(mut config: Value) -> Value {
     config["ftl"]["replication"]["few_copies"] = 3.into();
     config["ftl"]["redirection"]["ties"] = "next-in-turn".into();
     config["ftl"]["partition"]["window"] = 0.5.into();
+    config["ftl"]["partition"]["isolation"] = "initial".into();
     config["ftl"]["partition"]["filter_bits"] = 4.into();
     config["replay"]["preload_contents"] = "trace".into();
     config["replay"]["history"] = "shuffled uniform(1)".into();

@@ -7,6 +7,7 @@ use arrow_array::types::UInt64Type;
 use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableKind, sample_of};
 use flashtwin_ftl::idle::IdlePolicy;
+use flashtwin_ftl::partition::Isolation;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
 use flashtwin_ftl::replication::placement::{Equals, PlacementPolicy, ScorePopularity, ScoreTies};
@@ -18,7 +19,7 @@ use flashtwin_ftl::{
 };
 use flashtwin_sim::{
     Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
-    Resolved, RunResult, Suspend, WriteCompletes, offline_partitions, resolve, run,
+    Resolved, RunResult, Suspend, WriteCompletes, resolve, run, told_partitions,
 };
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace};
 use serde_json::Value;
@@ -152,9 +153,18 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
         ftl.spread = random_spread(rng);
     }
     ftl.background.jobs = pick(rng, &[1, 5, 4096]);
-    ftl.partition.policy = pick(rng, &PartitionPolicy::ALL);
-    if ftl.partition.policy == PartitionPolicy::Offline {
+    let [none, offline, filters, others @ ..] = PartitionPolicy::ALL;
+    ftl.partition.policy = pick(rng, &[none, offline, filters]);
+    // Draws of their own, so that the others stay as they are.
+    let mut handles = Rng::stream(rng.clone().next_u64(), "handles");
+    if ftl.partition.policy == offline && handles.below(4) == 0 {
+        ftl.partition.policy = pick(&mut handles, &others);
+    }
+    ftl.partition.isolation = pick(&mut handles, &Isolation::ALL);
+    if ftl.partition.policy.is_told() {
         ftl.partition.partitions = pick(rng, &[1, 2, 3, 6]);
+        let starts = (1..ftl.partition.partitions).map(|at| (at * 40_960).to_string());
+        ftl.partition.ranges = starts.collect::<Vec<_>>().join(",");
     }
     ftl.wear.policy = pick(rng, &WearPolicy::ALL);
     (ftl.wear.threshold, ftl.wear.every) = (pick(rng, &[1, 16]), pick(rng, &[1, 7]));
@@ -479,8 +489,8 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     let contents = trace.outline.content_count;
     let mut ftl = Ftl::new(&config.ftl, geometry, trace.outline.pages(), contents, config.seed);
     ftl.holds_at_most(&config.ftl, trace.outline.footprint_pages());
-    if config.ftl.partition.policy == PartitionPolicy::Offline {
-        ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()).unwrap());
+    if let Some(told) = told_partitions(trace, &config.ftl.partition).unwrap() {
+        ftl.assign_partitions(told);
     }
     ftl.lay_out_tables(&config.ftl, &trace.outline.lpn_address);
     let idle = vec![0; geometry.chips() as usize];

@@ -50,6 +50,33 @@ policies! {
     /// As the pages are written, hot from cold, by several Bloom filters (Park and Du, MSST 2011).
     #[schemars(extend("x-traits" = ["partitions"]))]
     BloomFilters => Some(Box::new(bloom_filters::BloomFilters::new(footprint_pages, config.window, config.filter_bits)));
+    /// As the host says: each volume of the trace in a partition of its own, by its number; those beyond
+    /// the number of partitions share the last one. A partition is a stream, or a placement handle of
+    /// FDP (NVMe TP4146), and its reclaim unit a block of every plane.
+    #[schemars(extend("x-traits" = ["partitions", "host-says"]))]
+    Volumes => Some(told_by_host(config.partitions));
+    /// As the host says, by address: `ftl.partition.ranges`.
+    #[schemars(extend("x-traits" = ["partitions", "host-says"]))]
+    Ranges => Some(told_by_host(config.partitions));
+}
+
+policies! {
+    /// Pages that collection may put into one block (NVMe TP4146).
+    pub enum Isolation;
+
+    /// Pages of one partition: it stays apart (persistently isolated).
+    #[default]
+    Persistent;
+    /// Pages of any: only the writes of the host are apart (initially isolated). Wear levelling keeps
+    /// partitions.
+    Initial;
+}
+
+impl PartitionPolicy {
+    /// Whether the driver knows the partition of each page beforehand, and says so.
+    pub fn is_told(self) -> bool {
+        matches!(self, Self::Offline | Self::Volumes | Self::Ranges)
+    }
 }
 
 /// Partitions of the host's data by temperature.
@@ -62,6 +89,13 @@ pub struct PartitionConfig {
     /// Partitions, from 1 to 32; 2 for `policy = "bloom-filters"`. Each has two active blocks in
     /// every plane, one for the host and one for collection. For example 4.
     pub partitions: u32,
+    /// Pages that collection may put into one block.
+    #[schemars(extend("x-when" = "partitions"))]
+    pub isolation: Isolation,
+    /// For `policy = "ranges"`: where the second and each further partition begins, in bytes, GiB (G) or
+    /// TiB (T), ascending. Volumes of a trace lie one behind another. For example `"64G, 96G"`.
+    #[schemars(extend("x-when" = "ftl.partition.policy = ranges"))]
+    pub ranges: String,
     /// For `policy = "bloom-filters"`: share of the logical pages that the host writes until the
     /// oldest of the four filters is emptied. For example 0.5.
     #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
@@ -74,13 +108,40 @@ pub struct PartitionConfig {
 
 impl Default for PartitionConfig {
     fn default() -> Self {
-        Self { policy: PartitionPolicy::None, partitions: 2, window: 0.25, filter_bits: 8 }
+        let (isolation, ranges) = (Isolation::default(), "64G".to_owned());
+        Self { policy: PartitionPolicy::None, partitions: 2, isolation, ranges, window: 0.25, filter_bits: 8 }
     }
 }
 
 impl PartitionConfig {
     pub(crate) fn count(&self) -> u32 {
         if self.policy == PartitionPolicy::None { 1 } else { self.partitions }
+    }
+
+    /// Where the second and each further partition begins, in bytes.
+    pub fn range_starts(&self) -> Result<Vec<u64>, RangeError> {
+        let wrong = || {
+            (
+                "partition.ranges",
+                self.ranges.clone(),
+                "one start in bytes, G or T for each partition but the first, ascending, such as \"64G, 96G\"",
+            )
+        };
+        let start = |text: &str| -> Option<u64> {
+            let (number, shift) = match text.trim().split_at_checked(text.trim().len().checked_sub(1)?)? {
+                (number, "G") => (number, 30),
+                (number, "T") => (number, 40),
+                _ => (text.trim(), 0),
+            };
+            number.trim().parse::<u64>().ok()?.checked_mul(1 << shift)
+        };
+        let starts: Option<Vec<u64>> =
+            self.ranges.split(',').filter(|_| !self.ranges.is_empty()).map(start).collect();
+        starts
+            .filter(|starts| {
+                starts.is_sorted_by(|a, b| a < b) && starts.len() + 1 == self.partitions as usize
+            })
+            .ok_or_else(wrong)
     }
 
     pub(crate) fn check(&self) -> Result<(), RangeError> {
@@ -91,6 +152,9 @@ impl PartitionConfig {
         if self.policy == PartitionPolicy::BloomFilters && self.partitions != 2 {
             let expected = "2, as ftl.partition.policy = \"bloom-filters\" tells hot pages from cold ones";
             return Err(("partition.partitions", partitions, expected));
+        }
+        if self.policy == PartitionPolicy::Ranges {
+            self.range_starts()?;
         }
         if !(self.window > 0.0 && self.window <= 100.0) {
             let expected = "a share of the logical pages, above 0 and up to 100";
@@ -107,20 +171,31 @@ fn offline(partitions: u32, of_page: Vec<u8>) -> Box<dyn PartitionAssignment> {
     Box::new(offline::Offline::new(partitions, of_page))
 }
 
+/// The host sends the partition with each write, so that the controller keeps no list.
+fn told_by_host(partitions: u32) -> Box<dyn PartitionAssignment> {
+    Box::new(offline::Offline::new(partitions, Vec::new()).told_by_host())
+}
+
 pub(crate) struct Partitions {
+    by_host: bool,
     assignment: Option<Box<dyn PartitionAssignment>>,
     /// Page writes of the host by partition; empty with one for all.
     writes: Vec<u64>,
+    /// Pages that collection moved out of blocks of each.
+    moves: Vec<u64>,
 }
 
 impl Partitions {
     pub(crate) fn new(config: &PartitionConfig, footprint_pages: u32) -> Self {
         let told_apart = if config.count() > 1 { config.count() as usize } else { 0 };
-        Self { assignment: config.policy.build(config, footprint_pages), writes: vec![0; told_apart] }
+        let by_host = matches!(config.policy, PartitionPolicy::Volumes | PartitionPolicy::Ranges);
+        let assignment = config.policy.build(config, footprint_pages);
+        Self { by_host, assignment, writes: vec![0; told_apart], moves: vec![0; told_apart] }
     }
 
     pub(crate) fn assign(&mut self, partitions: u32, of_page: Vec<u8>) {
-        self.assignment = Some(offline(partitions, of_page));
+        let offline = offline::Offline::new(partitions, of_page);
+        self.assignment = Some(Box::new(if self.by_host { offline.told_by_host() } else { offline }));
     }
 
     #[inline]
@@ -141,8 +216,20 @@ impl Partitions {
         &self.writes
     }
 
+    #[inline]
+    pub(crate) fn moved(&mut self, partition: u8) {
+        if let Some(moves) = self.moves.get_mut(usize::from(partition)) {
+            *moves += 1;
+        }
+    }
+
+    pub(crate) fn moves(&self) -> &[u64] {
+        &self.moves
+    }
+
     pub(crate) fn forget(&mut self) {
         self.writes.fill(0);
+        self.moves.fill(0);
         if let Some(assignment) = &mut self.assignment {
             assignment.forget();
         }
@@ -154,4 +241,4 @@ impl Partitions {
     }
 }
 
-flashtwin_bits::state!(Partitions { assignment, writes });
+flashtwin_bits::state!(Partitions { assignment, writes, moves } kept { by_host });

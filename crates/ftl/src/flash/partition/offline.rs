@@ -6,11 +6,19 @@ use crate::ids::Lpn;
 pub(super) struct Offline {
     of_page: Vec<u8>,
     coldest: u8,
+    /// Whether the controller keeps the list, in its RAM.
+    keeps: bool,
 }
 
 impl Offline {
     pub(super) fn new(partitions: u32, of_page: Vec<u8>) -> Self {
-        Self { of_page, coldest: partitions.saturating_sub(1) as u8 }
+        Self { of_page, coldest: partitions.saturating_sub(1) as u8, keeps: true }
+    }
+}
+
+impl Offline {
+    pub(super) fn told_by_host(self) -> Self {
+        Self { keeps: false, ..self }
     }
 }
 
@@ -30,7 +38,7 @@ impl PartitionAssignment for Offline {
     /// As many bits a page as name a partition.
     fn ram_bytes(&self) -> u64 {
         let bits = u64::from(u8::BITS - self.coldest.leading_zeros());
-        (self.of_page.len() as u64 * bits).div_ceil(8)
+        if self.keeps { (self.of_page.len() as u64 * bits).div_ceil(8) } else { 0 }
     }
 
     fn bytes(&self) -> u64 {
@@ -38,7 +46,7 @@ impl PartitionAssignment for Offline {
     }
 }
 
-flashtwin_bits::state!(Offline {} kept { of_page, coldest });
+flashtwin_bits::state!(Offline {} kept { of_page, coldest, keeps });
 
 #[cfg(test)]
 mod tests {

@@ -36,11 +36,14 @@ impl Dedup {
     }
 }
 
-/// A list, hottest first; empty without partitions (`ftl.partition.policy = "none"`).
+/// A list, hottest first or in the host's order; empty without partitions (`ftl.partition.policy = "none"`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Partition {
     /// Host page writes to the partition, duplicates included, since the warm-up.
     pages_written: u64,
+    /// Pages that collection and wear levelling moved out of its blocks, since the warm-up. With
+    /// `ftl.partition.isolation = "initial"` all moved pages are of the last partition from then on.
+    pages_moved: u64,
     /// Blocks with pages of it at the end.
     blocks: u64,
     /// Valid pages in those blocks at the end.
@@ -48,8 +51,8 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    pub(super) fn of((size, &pages_written): (&PartitionSize, &u64)) -> Partition {
-        Partition { pages_written, blocks: size.blocks, valid_pages: size.valid_pages }
+    pub(super) fn of((size, &[pages_written, pages_moved]): (&PartitionSize, &[u64; 2])) -> Partition {
+        Partition { pages_written, pages_moved, blocks: size.blocks, valid_pages: size.valid_pages }
     }
 }
 

@@ -142,7 +142,7 @@ impl Summary {
             mapping_cache: MappingCache::of(run),
             replication: Replication::of(run),
             spread: Spread::of(run),
-            partitions: sizes.iter().zip(&run.counted.partition_writes).map(Partition::of).collect(),
+            partitions: sizes.iter().zip(&run.counted.partition_pages).map(Partition::of).collect(),
             redundancy: Redundancy::of(run),
             utilisation: Utilisation::of(run),
             hash_unit: HashUnit::of(run),
