@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from flashtwin.live.drives import check_drive, drive_info, serve
     from flashtwin.live.recording import Server, import_log, record, recover
     from flashtwin.papers.running import reproduce
+    from flashtwin.policies.calling import DriveShape, PolicyTable
+    from flashtwin.policies.registry import policy
     from flashtwin.recipes.imitation import Imitation, imitate
     from flashtwin.recipes.workloads import Workload, recipe_schema, synthesize, workload, workloads
+    from flashtwin.replays.checking import PolicyCheck, check_policy
     from flashtwin.replays.presets import System, config_schema, device_toml, devices, system, system_toml, systems
     from flashtwin.replays.running import Comparison, Result, compare, replay
     from flashtwin.replays.virtual import Drive
@@ -69,6 +72,9 @@ _ROOMS = {
     "flashtwin.live.drives": ("check_drive", "drive_info", "serve"),
     "flashtwin.live.recording": ("Server", "import_log", "record", "recover"),
     "flashtwin.papers.running": ("reproduce",),
+    "flashtwin.policies.calling": ("DriveShape", "PolicyTable"),
+    "flashtwin.replays.checking": ("PolicyCheck", "check_policy"),
+    "flashtwin.policies.registry": ("policy",),
     "flashtwin.recipes.imitation": ("Imitation", "imitate"),
     "flashtwin.recipes.workloads": ("Workload", "recipe_schema", "synthesize", "workload", "workloads"),
     "flashtwin.replays.presets": (
@@ -97,6 +103,7 @@ __all__ = [
     "ConfigError",
     "Drive",
     "DriveFit",
+    "DriveShape",
     "Explanation",
     "Explanations",
     "FlashtwinError",
@@ -106,6 +113,8 @@ __all__ = [
     "LiveError",
     "MeasuredTwin",
     "OutputError",
+    "PolicyCheck",
+    "PolicyTable",
     "Replication",
     "ReportError",
     "Result",
@@ -123,6 +132,7 @@ __all__ = [
     "characterize",
     "characterize_many",
     "check_drive",
+    "check_policy",
     "compare",
     "compare_drive",
     "config_schema",
@@ -138,6 +148,7 @@ __all__ = [
     "merge",
     "open",
     "options_schema",
+    "policy",
     "recipe_schema",
     "record",
     "recover",

@@ -42,7 +42,11 @@ def texts(sets: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def literal(value: Any) -> str:
-    """A value as TOML writes it on one line: numbers, text, lists and tables of these."""
+    """A value as TOML writes it on one line: numbers, text, policies, lists and tables of these."""
+    if hasattr(value, "__flashtwin_policy__"):
+        from flashtwin.policies.registry import text_of
+
+        value = text_of(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -4,19 +4,23 @@ use flashtwin_nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::content::replication::degree::DegreePolicy;
+use crate::content::replication::placement::PlacementPolicy;
 use crate::content::replication::{ReplicationConfig, ReplicationPolicy};
 use crate::dedup::{DedupConfig, TableKind};
 use crate::error::RangeError;
 use crate::flash::GcConfig;
-use crate::flash::allocation::AllocationConfig;
+use crate::flash::allocation::{AllocationConfig, AllocationPolicy};
 use crate::flash::blocks::Stream;
 use crate::flash::partition::PartitionConfig;
+use crate::flash::victim::VictimPolicy;
 use crate::flash::wear::WearConfig;
+use crate::foreign::{Foreign, ForeignName};
 use crate::jobs::BackgroundConfig;
 use crate::names;
 use crate::page::spread::{SpreadConfig, SpreadPolicy};
 use crate::paging::{MappingCacheConfig, Shape};
-use crate::redirection::RedirectionConfig;
+use crate::redirection::{RedirectionConfig, RedirectionPolicy};
 
 /// Policies of the controller.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +61,9 @@ pub struct FtlConfig {
     /// Work in idle time.
     #[schemars(extend("x-when" = "background-jobs"))]
     pub background: BackgroundConfig,
+    /// Makes the policies from outside that other keys name.
+    #[serde(skip)]
+    pub foreign: Foreign,
 }
 
 /// Mapping scheme.
@@ -130,6 +137,7 @@ impl FtlConfig {
 
     /// Checks numbers and relations between keys; the error names the first key that is out of range.
     pub fn check(&self, geometry: &Geometry) -> Result<(), RangeError> {
+        self.check_foreign()?;
         self.gc.check()?;
         self.replication.check(geometry.chips())?;
         self.allocation.check()?;
@@ -191,6 +199,38 @@ impl FtlConfig {
             ));
         }
         Ok(())
+    }
+}
+
+impl FtlConfig {
+    /// Keys with a policy from outside: below `ftl`, the key's family, and the policy.
+    pub fn foreign_names(&self) -> Vec<(&'static str, &'static str, ForeignName)> {
+        let mut found = Vec::new();
+        if let VictimPolicy::Foreign(name) = self.gc.victim {
+            found.push(("gc.victim", "victim", name));
+        }
+        if let AllocationPolicy::Foreign(name) = self.allocation.policy {
+            found.push(("allocation.policy", "allocation", name));
+        }
+        if let RedirectionPolicy::Foreign(name) = self.redirection.policy {
+            found.push(("redirection.policy", "redirection", name));
+        }
+        if let PlacementPolicy::Foreign(name) = self.replication.placement {
+            found.push(("replication.placement", "placement", name));
+        }
+        if let DegreePolicy::Foreign(name) = self.replication.degree {
+            found.push(("replication.degree", "degree", name));
+        }
+        found
+    }
+
+    pub(crate) fn check_foreign(&self) -> Result<(), RangeError> {
+        match self.foreign_names().iter().find(|(_, family, name)| name.family() != *family) {
+            Some(&(key, _, name)) => {
+                Err((key, name.text().into(), "a policy that `ft.policy` made for this family"))
+            }
+            None => Ok(()),
+        }
     }
 }
 

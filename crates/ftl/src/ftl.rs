@@ -80,8 +80,14 @@ impl Scheme {
                 // A counter has as many bits as it takes to tell the chips apart.
                 let saturation = geometry.chips().saturating_sub(1).clamp(1, 255) as u8;
                 let capacity = Ftl::capacity_pages(config, geometry);
-                let replicator =
-                    Replicator::new(&config.replication, geometry, footprint_pages, capacity, seed);
+                let replicator = Replicator::new(
+                    &config.replication,
+                    geometry,
+                    footprint_pages,
+                    capacity,
+                    seed,
+                    &config.foreign,
+                );
                 Self::Content(Box::new(ContentScheme::new(
                     ContentMap::new(footprint_pages, known, history, saturation),
                     dedup.out_of_line == OutOfLinePolicy::Unhashed,
@@ -103,8 +109,8 @@ impl Ftl {
         contents: u32,
         seed: u64,
     ) -> Self {
-        let FtlConfig { allocation, gc, partition, redirection, wear, .. } = config;
-        let keys = FlashKeys { allocation, gc, partition, redirection, wear };
+        let FtlConfig { allocation, gc, partition, redirection, wear, foreign, .. } = config;
+        let keys = FlashKeys { allocation, gc, partition, redirection, wear, foreign };
         let mut ftl = Self {
             flash: Flash::new(&keys, geometry, footprint_pages, seed),
             tables: Scheme::new(config, geometry, TraceSizes { footprint_pages, contents }, seed),

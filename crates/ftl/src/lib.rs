@@ -11,6 +11,7 @@ mod decimal;
 pub mod dedup;
 mod error;
 mod flash;
+pub mod foreign;
 mod ftl;
 mod host;
 mod ids;

@@ -1,17 +1,20 @@
 //! The table of a family of policies: one row a policy, from which the rest follows.
 
 /// Declares the policies of a family. A row has the manual's comment, the name (in kebab case in configurations), and
-/// the expression that builds the policy, unless the owner reads the name itself.
+/// the expression that builds the policy, unless the owner reads the name itself. A row that begins with `@` opens the
+/// family to policies from outside (`foreign.rs`); its list has the traits that such a policy may have.
 macro_rules! policies {
     (
         $(#[$about:meta])*
         $shown:vis enum $Family:ident;
         $built:vis fn build($($part:ident: $Part:ty),* $(,)?) -> $Built:ty;
+        $(@ $foreign:ident $traits:tt => $foreign_build:expr;)?
         $($(#[$said:meta])* $Name:ident => $build:expr;)+
     ) => {
         $crate::policies::policies! {
             $(#[$about])*
             $shown enum $Family;
+            $(@ $foreign $traits;)?
             $($(#[$said])* $Name;)+
         }
 
@@ -20,6 +23,7 @@ macro_rules! policies {
             $built fn build(self, $($part: $Part),*) -> $Built {
                 match self {
                     $(Self::$Name => $build,)+
+                    $(Self::Foreign($foreign) => $foreign_build,)?
                 }
             }
         }
@@ -27,6 +31,7 @@ macro_rules! policies {
     (
         $(#[$about:meta])*
         $shown:vis enum $Family:ident;
+        $(@ $foreign:ident [$($trait:literal),*];)?
         $($(#[$said:meta])* $Name:ident;)+
     ) => {
         $(#[$about])*
@@ -34,6 +39,12 @@ macro_rules! policies {
         #[serde(rename_all = "kebab-case")]
         $shown enum $Family {
             $($(#[$said])* $Name,)+
+            $(
+                #[doc = concat!("A policy of your own, in Python: `", stringify!($foreign), "` made by `ft.policy`.")]
+                #[serde(untagged)]
+                #[schemars(extend("x-traits" = [$($trait),*]))]
+                Foreign($crate::foreign::ForeignName),
+            )?
         }
 
         impl $Family {

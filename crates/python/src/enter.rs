@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::policies;
 
 /// How often the calling thread looks up: quick to a person, nothing to the machine.
 const LOOK_UP: Duration = Duration::from_millis(50);
@@ -22,16 +23,31 @@ const A_MOMENT: Duration = Duration::from_millis(500);
 pub(crate) struct Control {
     cancelled: AtomicBool,
     jobs: Vec<(AtomicU64, AtomicU64)>,
+    /// Threads that call policies in Python, by Python's numbers.
+    callers: Mutex<Vec<u64>>,
 }
 
 impl Control {
     pub(crate) fn new(jobs: usize) -> Arc<Self> {
         let jobs = (0..jobs).map(|_| (AtomicU64::new(0), AtomicU64::new(0))).collect();
-        Arc::new(Self { cancelled: AtomicBool::new(false), jobs })
+        Arc::new(Self { cancelled: AtomicBool::new(false), jobs, callers: Mutex::default() })
     }
 
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// This thread calls policies in Python, which may have to be interrupted.
+    pub(crate) fn calls_python(&self, thread: u64) {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+    }
+
+    /// Interrupts policies in Python: one may be in an endless loop, where it does not ask whether to stop.
+    fn interrupt_policies(&self) {
+        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if !callers.is_empty() {
+            Python::attach(|py| callers.iter().for_each(|&thread| policies::interrupt(py, thread)));
+        }
     }
 
     pub(crate) fn job(&self, index: usize) -> Job<'_> {
@@ -173,7 +189,12 @@ fn wait_for<T: Send>(
     control.cancel();
     // The result no longer matters: the interruption is the outcome.
     match patience {
-        Patience::Unlimited => drop(receiver.recv()),
+        Patience::Unlimited => {
+            control.interrupt_policies();
+            while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(LOOK_UP) {
+                control.interrupt_policies();
+            }
+        }
         Patience::Brief => drop(receiver.recv_timeout(A_MOMENT)),
     }
     Err(interrupted)

@@ -12,6 +12,7 @@ mod errors;
 #[cfg(target_os = "linux")]
 mod live;
 mod overwriting;
+mod policies;
 mod replay;
 mod scan;
 mod systems;

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::enter;
 use crate::errors;
+use crate::policies;
 use crate::systems::Resolved;
 
 /// A drive to which pages are written as fast as the controller decides.
@@ -18,6 +19,7 @@ impl Overwriting {
     /// An erased drive of which the host uses `pages` pages.
     #[new]
     fn new(system: &Resolved, pages: u32) -> PyResult<Self> {
+        policies::refuse(&system.resolved)?;
         let drive = flashtwin_sim::Overwriting::new(&system.resolved, pages);
         drive.map(|drive| Self(Mutex::new(drive))).map_err(|error| errors::sim(&error))
     }

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use crate::arrow::Table;
 use crate::enter::{self, Control, Patience};
 use crate::errors;
+use crate::policies::{self, Fault};
 use crate::scan::Scan;
 use crate::systems::Resolved;
 use crate::trace::{InfoWanted, Trace};
@@ -147,7 +148,48 @@ type TimelineWanted = (PathBuf, u64, Option<u64>);
 struct Job {
     trace: Cut,
     resolved: Arc<flashtwin_sim::Resolved>,
+    /// Failures of its policies in Python.
+    fault: Option<Arc<Fault>>,
     recording: Recording,
+}
+
+impl Job {
+    fn run(&self, control: &Control, index: usize, drives: Option<&AgedDrives>) -> Outcome {
+        let progress = Following { job: control.job(index), fault: self.fault.as_deref() };
+        let run = || {
+            let source = self.trace.source();
+            flashtwin_sim::run_following(source, &self.resolved, &progress, &self.recording, drives)
+        };
+        let caught = match &self.fault {
+            Some(_) => policies::calling(control, || enter::catch(run)),
+            None => enter::catch(run),
+        };
+        if let Some(error) = self.fault.as_ref().and_then(|fault| fault.take()) {
+            return Err(Failure::Policy(error));
+        }
+        let stuck = |error: &SimError| policies::stuck(&self.resolved, error).map(Failure::Policy);
+        match caught {
+            Ok(Ok(result)) => Ok(Arc::new(result)),
+            Ok(Err(error)) => Err(stuck(&error).unwrap_or(Failure::Sim(error))),
+            Err(panic) => Err(Failure::Panic(panic)),
+        }
+    }
+}
+
+/// Progress that is cancelled by a failure of a policy as well.
+struct Following<'a> {
+    job: enter::Job<'a>,
+    fault: Option<&'a Fault>,
+}
+
+impl flashtwin_trace::Progress for Following<'_> {
+    fn update(&self, done: u64, total: u64) {
+        self.job.update(done, total);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.fault.is_some_and(Fault::happened) || self.job.cancelled()
+    }
 }
 
 /// Cuts the trace once for each page size; systems of one page size share the cut.
@@ -171,9 +213,9 @@ fn jobs(
         .iter()
         .enumerate()
         .map(|(index, system)| {
-            let resolved = Arc::clone(&system.resolved);
+            let (resolved, fault) = policies::fresh(&system.resolved);
             let recording = Recording { requests: requests_to(index), timeline: timeline(index) };
-            Ok(Job { trace: trace.cut(py, &resolved)?, resolved, recording })
+            Ok(Job { trace: trace.cut(py, &resolved)?, resolved, fault, recording })
         })
         .collect()
 }
@@ -183,6 +225,7 @@ type Outcome = Result<Arc<flashtwin_sim::RunResult>, Failure>;
 enum Failure {
     Sim(SimError),
     Panic(String),
+    Policy(PyErr),
 }
 
 impl Failure {
@@ -195,6 +238,7 @@ impl Failure {
         match self {
             Failure::Sim(error) => errors::sim(error),
             Failure::Panic(message) => errors::internal(message),
+            Failure::Policy(error) => Python::attach(|py| error.clone_ref(py)),
         }
     }
 }
@@ -240,22 +284,14 @@ fn run_all(
     let work = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let progress = control.job(index);
             let Some(job) = jobs.get(index) else {
                 if let Some(wanted) = aside.filter(|_| index == jobs.len()) {
                     // The error appears again when the caller asks for the numbers.
-                    let _ = enter::catch(|| wanted.find(&progress));
+                    let _ = enter::catch(|| wanted.find(&control.job(index)));
                 }
                 break;
             };
-            let run = || {
-                let source = job.trace.source();
-                flashtwin_sim::run_following(source, &job.resolved, &progress, &job.recording, drives)
-            };
-            let outcome = match enter::catch(run) {
-                Ok(outcome) => outcome.map(Arc::new).map_err(Failure::Sim),
-                Err(panic) => Err(Failure::Panic(panic)),
-            };
+            let outcome = job.run(control, index, drives);
             if outcome.is_err() {
                 control.cancel();
             }

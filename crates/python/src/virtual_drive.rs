@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::arrow::Table;
 use crate::enter::{self, Signals};
 use crate::errors;
+use crate::policies::{self, Fault};
 use crate::replay::RunResult;
 use crate::systems::Resolved;
 
@@ -19,7 +20,15 @@ const CLOSED: &str =
 
 /// A drive whose time its caller lets pass. `None` once it is closed.
 #[pyclass(frozen, module = "flashtwin._core")]
-pub(crate) struct VirtualDrive(Mutex<Option<Inner>>);
+pub(crate) struct VirtualDrive {
+    drive: Mutex<Option<Inner>>,
+    /// Failures of its policies in Python.
+    fault: Option<Arc<Fault>>,
+}
+
+fn failed(fault: Option<&Arc<Fault>>) -> PyResult<()> {
+    fault.and_then(|fault| fault.take()).map_or(Ok(()), Err)
+}
 
 fn argument<T: for<'py> FromPyObjectOwned<'py>>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
     let cure = "expected whole numbers from 0, below 2^32 for length_bytes and contents";
@@ -35,9 +44,10 @@ impl VirtualDrive {
         work: impl FnOnce(&mut Inner, &Signals) -> Result<T, SimError> + Send,
     ) -> PyResult<T> {
         enter::here(py, |signals| {
-            let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut held = self.drive.lock().unwrap_or_else(PoisonError::into_inner);
             let mut drive = held.take().ok_or_else(|| errors::SimError::new_err(CLOSED))?;
             let outcome = work(&mut drive, signals);
+            failed(self.fault.as_ref())?;
             if matches!(outcome, Ok(_) | Err(SimError::Request(_))) {
                 *held = Some(drive);
             }
@@ -46,7 +56,7 @@ impl VirtualDrive {
     }
 
     fn take(&self, py: Python<'_>) -> Option<Inner> {
-        py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).take())
+        py.detach(|| self.drive.lock().unwrap_or_else(PoisonError::into_inner).take())
     }
 }
 
@@ -61,9 +71,10 @@ impl VirtualDrive {
         per_request: bool,
     ) -> PyResult<Self> {
         let contents = argument("contents", contents)?;
-        let drive =
-            enter::here(py, |signals| Inner::new(&system.resolved, pages, contents, per_request, signals))?;
-        drive.map(|drive| Self(Mutex::new(Some(drive)))).map_err(|error| errors::sim(&error))
+        let (resolved, fault) = policies::fresh(&system.resolved);
+        let drive = enter::here(py, |signals| Inner::new(&resolved, pages, contents, per_request, signals))?;
+        failed(fault.as_ref())?;
+        drive.map(|drive| Self { drive: Mutex::new(Some(drive)), fault }).map_err(|error| errors::sim(&error))
     }
 
     /// Takes requests in, each at its time; the number of the first. All columns have a value for each request.
@@ -121,6 +132,7 @@ impl VirtualDrive {
     fn finish(&self, py: Python<'_>) -> PyResult<RunResult> {
         let drive = self.take(py).ok_or_else(|| errors::SimError::new_err(CLOSED))?;
         let result = enter::here(py, |_| drive.finish())?;
+        failed(self.fault.as_ref())?;
         result.map(|result| RunResult::of(Arc::new(result))).map_err(|error| errors::sim(&error))
     }
 

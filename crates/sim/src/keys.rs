@@ -130,7 +130,9 @@ impl Declared {
                 .collect()
         };
         let options = node["oneOf"].as_array().into_iter().flatten();
-        let policies = options.filter_map(|one| Some((one["const"].as_str()?.to_owned(), words(one))));
+        // Policies from outside have no name of their own here, but the beginning of all of them.
+        let name = |one: &Value| one["const"].as_str().or(one["pattern"].as_str()).map(ToOwned::to_owned);
+        let policies = options.filter_map(|one| Some((name(one)?, words(one))));
         let makers = policies.chain([("true".to_owned(), words(node))]);
         self.makers.extend(makers.filter(|(_, traits)| !traits.is_empty()).map(|(value, traits)| Maker {
             key,
@@ -184,7 +186,11 @@ impl Declared {
 
     fn is_made(&self, maker: &Maker, config: &Value) -> bool {
         let key = &self.keys[maker.key];
-        written(&key.name, config).is_some_and(|found| found == maker.value) && self.holds(&key.when, config)
+        let is = |found: String| {
+            found == maker.value
+                || maker.value.strip_prefix('^').is_some_and(|begin| found.starts_with(begin))
+        };
+        written(&key.name, config).is_some_and(is) && self.holds(&key.when, config)
     }
 }
 

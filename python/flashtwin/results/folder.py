@@ -259,7 +259,15 @@ def record_characterization(path: Path, key: str) -> None:
 
 
 def run_key(digest: str, config: Mapping[str, Any]) -> str:
-    """Names all that a run's result depends on: the core itself, the trace, the configuration."""
+    """Names all that a run's result depends on: the core itself, the trace, the configuration.
+
+    Raises:
+        ArgumentError: a policy of the configuration cannot be told from others (`flashtwin.policies.digest`).
+    """
+    if "@uncovered-" in repr(config):
+        from flashtwin.policies.registry import check_covered
+
+        check_covered(config)
     return characterization_key(digest, config)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from flashtwin.errors import OutputError, SimError, TraceError
+from flashtwin.policies import registry
 from flashtwin.replays.presets import resolve_text
 from flashtwin.replays.running import replay
 from flashtwin.results import folder
@@ -34,8 +35,12 @@ class RunTask(Task):
     #: A process that was killed took an innocent run with it, mostly.
     ATTEMPTS: ClassVar[int] = 3
 
+    def as_json(self) -> dict[str, Any]:
+        return {**super().as_json(), "policies": registry.shipped(text for _, text in self.sets)}
+
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> RunTask:
+        registry.received(value.pop("policies"))
         source, sets = Source.from_json(value.pop("source")), tuple((key, text) for key, text in value.pop("sets"))
         return cls(**value, source=source, sets=sets)
 

@@ -18,6 +18,7 @@ pub mod wear;
 use flashtwin_nand::{Geometry, Plane, Ppn};
 
 use crate::error::{FtlError, FtlResult};
+use crate::foreign::Foreign;
 use crate::ids::{Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, OpKind, ReadTarget};
@@ -39,6 +40,7 @@ pub(crate) struct FlashKeys<'a> {
     pub(crate) partition: &'a PartitionConfig,
     pub(crate) redirection: &'a RedirectionConfig,
     pub(crate) wear: &'a WearConfig,
+    pub(crate) foreign: &'a Foreign,
 }
 
 pub(crate) struct Flash {
@@ -57,8 +59,8 @@ pub(crate) struct Flash {
 
 impl Flash {
     pub(crate) fn new(keys: &FlashKeys<'_>, geometry: &Geometry, footprint_pages: u32, seed: u64) -> Self {
-        let victims = keys.gc.victim.build(keys.gc.choices, geometry, seed);
-        let allocation = keys.allocation.build(geometry);
+        let victims = keys.gc.victim.build(keys.gc.choices, geometry, seed, keys.foreign);
+        let allocation = keys.allocation.build(geometry, keys.foreign);
         // A policy that looks at addresses insists on its plane: units fill up over time.
         let stays = geometry.program_pages > 1 && !allocation.wants_address();
         Self {
@@ -67,7 +69,7 @@ impl Flash {
             collector: Collector::new(keys.gc, keys.partition, geometry),
             idle: keys.gc.idle.build(keys.gc.idle_reserve, keys.gc.idle_valid, geometry),
             allocation,
-            redirection: keys.redirection.build(seed),
+            redirection: keys.redirection.build(seed, keys.foreign),
             partitions: Partitions::new(keys.partition, footprint_pages),
             counters: Counters::default(),
             checker: None,

@@ -1,12 +1,14 @@
 //! Which chip serves a read. One policy a file; one row registers its name.
 
 mod any_chip;
+mod foreign;
 mod home;
 mod replicas;
 mod ties;
 
 pub use ties::TieRule;
 
+use crate::foreign::Foreign;
 use crate::policies::policies;
 use flashtwin_nand::{Geometry, Ppn};
 use schemars::JsonSchema;
@@ -39,15 +41,16 @@ pub struct RedirectionConfig {
 }
 
 impl RedirectionConfig {
-    pub(crate) fn build(&self, seed: u64) -> Box<dyn Redirection> {
-        self.policy.build(Ties::new(self.ties, seed))
+    pub(crate) fn build(&self, seed: u64, foreign: &Foreign) -> Box<dyn Redirection> {
+        self.policy.build(Ties::new(self.ties, seed), foreign)
     }
 }
 
 policies! {
     /// Copy that serves a read.
     pub enum RedirectionPolicy;
-    fn build(ties: Ties) -> Box<dyn Redirection>;
+    fn build(ties: Ties, foreign: &Foreign) -> Box<dyn Redirection>;
+    @ name ["redirects", "weighs-load"] => Box::new(foreign::ForeignRedirection::new(name, foreign));
 
     /// Always the home copy.
     #[default]
@@ -66,7 +69,7 @@ mod tests {
     use super::*;
 
     fn build(policy: RedirectionPolicy) -> Box<dyn Redirection> {
-        RedirectionConfig { policy, ..RedirectionConfig::default() }.build(1)
+        RedirectionConfig { policy, ..RedirectionConfig::default() }.build(1, &Foreign::default())
     }
 
     use flashtwin_nand::{Chip, Plane};
@@ -151,7 +154,7 @@ mod tests {
         }
         let unit: Vec<u32> = chip.iter().flat_map(|&load| [load, load]).collect();
         let served = |policy, ties, times: usize| {
-            let rule = RedirectionConfig { policy, ties }.build(1);
+            let rule = RedirectionConfig { policy, ties }.build(1, &Foreign::default());
             let copies = [page(7), page(2), page(9)];
             let mut chips = |_| {
                 let target = rule.choose(page(3), &copies, &LoadView::new(&chip, &unit), &g);

@@ -19,8 +19,8 @@ pub(crate) fn flash(config: &FtlConfig, levels: Levels) -> Flash {
 }
 
 pub(super) fn flash_on(config: &FtlConfig, geometry: &Geometry) -> Flash {
-    let FtlConfig { allocation, gc, partition, redirection, wear, .. } = config;
-    Flash::new(&FlashKeys { allocation, gc, partition, redirection, wear }, geometry, 100, 1)
+    let FtlConfig { allocation, gc, partition, redirection, wear, foreign, .. } = config;
+    Flash::new(&FlashKeys { allocation, gc, partition, redirection, wear, foreign }, geometry, 100, 1)
 }
 
 fn levelling(policy: WearPolicy) -> FtlConfig {

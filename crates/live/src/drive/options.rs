@@ -120,6 +120,9 @@ pub(crate) fn refuse(name: &str, ftl: &FtlConfig) -> Result<(), String> {
             "keeps pages apart by how often they are written, which its log does not tell after a start: set \
              ftl.partition.policy = \"none\""
         }
+        () if !ftl.foreign_names().is_empty() => {
+            "has a policy in Python, which works in replays and in ft.Drive alone: use a built-in policy"
+        }
         () if flashtwin_ftl::redirection::RedirectionPolicy::AnyChip == ftl.redirection.policy => {
             "reads from chips that do not have the page, which only a simulator can: set ftl.redirection.policy = \
              \"home\""

@@ -15,6 +15,7 @@ use crate::content::map::{ContentMap, ContentTables};
 use crate::decimal::times;
 use crate::error::FtlResult;
 use crate::flash::Flash;
+use crate::foreign::Foreign;
 use crate::ids::{Lpn, NO_VPN, Vpn};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
@@ -34,8 +35,9 @@ impl Replicator {
         footprint_pages: u32,
         capacity_pages: u64,
         seed: u64,
+        foreign: &Foreign,
     ) -> Option<Self> {
-        let policy = rules.policy.build(&Parts { rules, geometry, seed })?;
+        let policy = rules.policy.build(&Parts { rules, geometry, seed, foreign })?;
         let footprint = u64::from(footprint_pages);
         // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more than
         // the device holds: the host's page is written before copies are dropped for it.

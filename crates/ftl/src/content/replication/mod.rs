@@ -28,20 +28,23 @@ use earning::Earning;
 #[cfg(test)]
 pub(crate) use priority_lru::PriorityLru;
 
+use crate::foreign::Foreign;
 use crate::rng::Rng;
 
 struct Parts<'a> {
     rules: &'a ReplicationConfig,
     geometry: &'a Geometry,
     seed: u64,
+    foreign: &'a Foreign,
 }
 
 impl Parts<'_> {
     fn earning(&self) -> Earning {
-        let rules = self.rules;
-        let degrees = Degrees::new(rules, self.geometry.chips());
+        let (rules, chips) = (self.rules, self.geometry.chips());
+        let degrees = Degrees::new(rules, chips, self.foreign);
         let rng = Rng::stream(self.seed, "replica placement");
-        let placement = rules.placement.build(rules.score_popularity, rules.score_ties, rng);
+        let placement =
+            rules.placement.build(rules.score_popularity, rules.score_ties, rng, chips, self.foreign);
         Earning::new(degrees, placement, rules.score_popularity, rules.adjust_every)
     }
 }

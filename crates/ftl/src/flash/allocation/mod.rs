@@ -1,6 +1,7 @@
 //! Where host pages are written. One policy a file; one row registers its name.
 
 mod dynamic;
+mod foreign;
 mod hipa;
 mod least_loaded;
 mod static_order;
@@ -13,6 +14,7 @@ pub use static_order::Order;
 pub(crate) use static_order::planes_in;
 
 use crate::error::RangeError;
+use crate::foreign::Foreign;
 use crate::loads::LoadView;
 use crate::policies::policies;
 
@@ -34,7 +36,8 @@ pub trait Allocation: Send + flashtwin_bits::State {
 policies! {
     /// Choice of the plane for a host page.
     pub enum AllocationPolicy;
-    fn build(config: &AllocationConfig, geometry: &Geometry) -> Box<dyn Allocation>;
+    fn build(config: &AllocationConfig, geometry: &Geometry, foreign: &Foreign) -> Box<dyn Allocation>;
+    @ name ["weighs-load"] => Box::new(foreign::ForeignAllocation::new(name, foreign, geometry));
 
     /// A fixed function of the LPN: the levels in `ftl.allocation.order`.
     #[default]
@@ -117,8 +120,8 @@ impl AllocationConfig {
     }
 
     /// Builds the policy for a device.
-    pub fn build(&self, geometry: &Geometry) -> Box<dyn Allocation> {
-        self.policy.build(self, geometry)
+    pub fn build(&self, geometry: &Geometry, foreign: &Foreign) -> Box<dyn Allocation> {
+        self.policy.build(self, geometry, foreign)
     }
 }
 
@@ -139,7 +142,8 @@ mod tests {
             AllocationPolicy::ALL.into_iter().flat_map(|policy| ALL_24.map(|text| (policy, text)))
         {
             let order = Order::try_from(text.to_owned()).unwrap();
-            let mut allocation = AllocationConfig { policy, order, ..AllocationConfig::default() }.build(&g);
+            let mut allocation = AllocationConfig { policy, order, ..AllocationConfig::default() }
+                .build(&g, &Foreign::default());
             let mut planes: Vec<Plane> = (0..64).map(|address| allocation.plane(address, &loads)).collect();
             planes.sort_unstable();
             assert!(planes.iter().copied().eq(g.all_planes()), "{policy:?}, {text}");

@@ -4,11 +4,13 @@ mod closed_set;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
+mod foreign;
 mod greedy;
 
 use flashtwin_nand::{Block, Geometry, Plane};
 
 use crate::flash::block_table::BlockTable;
+use crate::foreign::Foreign;
 use crate::policies::policies;
 
 /// Chooses the block that garbage collection takes next. The owner reports every block that closes and every page of a
@@ -30,7 +32,8 @@ pub trait VictimSelection: Send + flashtwin_bits::State {
 policies! {
     /// Choice of the next block to collect (the victim).
     pub enum VictimPolicy;
-    pub fn build(choices: u32, geometry: &Geometry, seed: u64) -> Box<dyn VictimSelection>;
+    pub fn build(choices: u32, geometry: &Geometry, seed: u64, foreign: &Foreign) -> Box<dyn VictimSelection>;
+    @ name [] => Box::new(foreign::ForeignVictim::new(name, foreign, geometry));
 
     /// Greedy: the block with the fewest valid pages; among equals the one that has had that count
     /// for longest (among those closed before the plane first looked for a victim, the lowest

@@ -1,5 +1,6 @@
 //! Which chip receives a copy. One policy a file; one row registers its name.
 
+mod foreign;
 mod random;
 mod score;
 mod successors;
@@ -8,6 +9,7 @@ mod successors;
 #[path = "../../../tests/added/least_popular.rs"]
 mod least_popular;
 
+use crate::foreign::Foreign;
 use crate::policies::policies;
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
@@ -131,7 +133,10 @@ impl Equals {
 policies! {
     /// Choice of the chip for a copy.
     pub enum PlacementPolicy;
-    pub fn build(popularity: ScorePopularity, ties: ScoreTies, rng: Rng) -> Box<dyn Placement>;
+    pub fn build(
+        popularity: ScorePopularity, ties: ScoreTies, rng: Rng, chips: u32, foreign: &Foreign,
+    ) -> Box<dyn Placement>;
+    @ name ["weighs-popularity"] => Box::new(foreign::ForeignPlacement(foreign.rule("placement", name, &[chips as usize; 8])));
 
     /// The largest S / (E x Pop): free pages, mean erase count, popularity already stored
     /// (RR-SSD paper II.D); on-line S / (E x Pop x QL), with the chip's load (IV.B.4).
@@ -186,7 +191,8 @@ mod tests {
 
     fn by_each_popularity(policy: PlacementPolicy, chips: &[ChipView], holds: &[u32]) -> [Option<u32>; 3] {
         ScorePopularity::ALL.map(|popularity| {
-            let mut placement = policy.build(popularity, ScoreTies::First, Rng::stream(1, "test"));
+            let mut placement =
+                policy.build(popularity, ScoreTies::First, Rng::stream(1, "test"), 6, &Foreign::default());
             placement.choose(Chip::new(2), By::new(chips), &held(holds)).map(Chip::number)
         })
     }
@@ -230,7 +236,8 @@ mod tests {
     fn chips_with_equal_scores_take_turns_only_where_they_are_to() {
         for (ties, expected) in [(ScoreTies::First, [0, 0, 0]), (ScoreTies::InTurn, [0, 1, 3])] {
             let rng = Rng::stream(1, "test");
-            let mut placement = PlacementPolicy::Score.build(ScorePopularity::Mean, ties, rng);
+            let mut placement =
+                PlacementPolicy::Score.build(ScorePopularity::Mean, ties, rng, 6, &Foreign::default());
             let chips = chips();
             let chosen = [(); 3].map(|()| placement.choose(Chip::new(2), By::new(&chips), &held(&[2])));
             assert_eq!(chosen.map(|chip| chip.unwrap().number()), expected);
@@ -301,8 +308,13 @@ mod tests {
 
     #[test]
     fn random_placement_is_uniform() {
-        let mut placement =
-            PlacementPolicy::Random.build(ScorePopularity::Mean, ScoreTies::First, Rng::stream(3, "test"));
+        let mut placement = PlacementPolicy::Random.build(
+            ScorePopularity::Mean,
+            ScoreTies::First,
+            Rng::stream(3, "test"),
+            6,
+            &Foreign::default(),
+        );
         let (chips, mut seen) = (chips(), [0u32; 6]);
         for _ in 0..50_000 {
             seen[placement.choose(Chip::new(2), By::new(&chips), &held(&[2])).unwrap().index()] += 1;

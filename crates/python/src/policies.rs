@@ -1,0 +1,298 @@
+//! Calls of policies in Python, or compiled by others, from the engine's thread. Nothing else calls them.
+//!
+//! `flashtwin.policies.calling` makes a policy's instance and its columns; here they are filled and the policy is called.
+//! The engine's thread keeps one interpreter state for the run and lets go of it between calls, because to make a state
+//! anew takes longer than the call.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flashtwin_ftl::foreign::{Foreign, ForeignName, ForeignPolicies, ForeignRule};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+use crate::enter::Control;
+use crate::errors;
+
+/// The first failure of the policies of a run: it ends the run.
+#[derive(Default)]
+pub(crate) struct Fault {
+    happened: AtomicBool,
+    error: Mutex<Option<PyErr>>,
+}
+
+impl Fault {
+    pub(crate) fn happened(&self) -> bool {
+        self.happened.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn set(&self, error: PyErr) {
+        let mut held = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        held.get_or_insert(error);
+        self.happened.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The same system with fresh policies, and where their failures will be found; none where all policies are built in.
+pub(crate) fn fresh(
+    resolved: &Arc<flashtwin_sim::Resolved>,
+) -> (Arc<flashtwin_sim::Resolved>, Option<Arc<Fault>>) {
+    if resolved.config.ftl.foreign_names().is_empty() {
+        return (Arc::clone(resolved), None);
+    }
+    let fault = Arc::new(Fault::default());
+    let geometry = &resolved.device.geometry;
+    let levels = [
+        geometry.channels,
+        geometry.chips_per_channel,
+        geometry.dies_per_chip,
+        geometry.planes_per_die,
+        geometry.blocks_per_plane,
+        geometry.pages_per_block,
+    ];
+    let policies = PythonPolicies { fault: Arc::clone(&fault), seed: resolved.config.seed, levels };
+    let mut made = flashtwin_sim::Resolved::clone(resolved);
+    made.config.ftl.foreign = Foreign(Some(Arc::new(policies)));
+    (Arc::new(made), Some(fault))
+}
+
+/// Refuses policies from outside where nobody calls them.
+pub(crate) fn refuse(resolved: &flashtwin_sim::Resolved) -> PyResult<()> {
+    match resolved.config.ftl.foreign_names().first() {
+        Some((key, _, name)) => Err(errors::ConfigError::new_err(format!(
+            "ftl.{key} is {}: a policy in Python works in replays and in ft.Drive alone; use a built-in policy here",
+            name.text()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Runs `work` with one interpreter state for this thread; `control` can interrupt the policies meanwhile.
+pub(crate) fn calling<T>(control: &Control, work: impl FnOnce() -> T + Send) -> T
+where
+    T: Send,
+{
+    Python::attach(|py| {
+        let ident = py.import("threading").and_then(|module| module.call_method0("get_ident"));
+        if let Ok(ident) = ident.and_then(|ident| ident.extract()) {
+            control.calls_python(ident);
+        }
+        py.detach(work)
+    })
+}
+
+/// The error of a run that ended without a victim: not the drive is full, the policy is stuck.
+pub(crate) fn stuck(resolved: &flashtwin_sim::Resolved, error: &flashtwin_sim::SimError) -> Option<PyErr> {
+    let stuck = matches!(error, flashtwin_sim::SimError::Ftl(flashtwin_ftl::FtlError::Stuck { .. }));
+    let names = resolved.config.ftl.foreign_names();
+    let (_, family, name) = names.iter().find(|(_, family, _)| *family == "victim" && stuck)?;
+    Some(errors::ConfigError::new_err(format!("{}: {error}", title(family, *name))))
+}
+
+/// For example "the victim policy 'oldest'".
+fn title(family: &str, name: ForeignName) -> String {
+    let own = name.text().split('/').nth(1).and_then(|rest| rest.split('@').next());
+    format!("the {family} policy '{}'", own.unwrap_or_default())
+}
+
+/// The number that a family's policies are called with.
+fn argument(family: &str) -> &'static str {
+    match family {
+        "victim" => "plane",
+        "placement" => "home",
+        "allocation" => "address",
+        "redirection" => "copies",
+        _ => "popularity",
+    }
+}
+
+struct PythonPolicies {
+    fault: Arc<Fault>,
+    seed: u64,
+    levels: [u32; 6],
+}
+
+impl ForeignPolicies for PythonPolicies {
+    fn rule(&self, family: &'static str, name: ForeignName, columns: &[usize]) -> Box<dyn ForeignRule> {
+        let made = Python::attach(|py| -> PyResult<PythonRule> {
+            let module = py.import("flashtwin.policies.calling")?;
+            let lengths = columns.to_vec();
+            let made = module.call_method1("prepared", (name.text(), lengths, self.seed, self.levels))?;
+            let (call, compiled, table, columns, keeper): (_, _, Option<_>, Vec<(usize, usize)>, _) =
+                made.extract()?;
+            let columns =
+                columns.into_iter().map(|(address, length)| (address as *mut i64, length)).collect();
+            let fault = Arc::clone(&self.fault);
+            Ok(PythonRule { family, name, call, compiled, table, columns, keeper, fault })
+        });
+        match made {
+            Ok(rule) => Box::new(rule),
+            Err(error) => {
+                self.fault.set(error);
+                Box::new(Failed(columns.iter().map(|&length| vec![0; length]).collect()))
+            }
+        }
+    }
+}
+
+/// A policy that could not be made.
+struct Failed(Vec<Vec<i64>>);
+
+impl ForeignRule for Failed {
+    fn column(&mut self, at: usize) -> &mut [i64] {
+        &mut self.0[at]
+    }
+
+    fn ask(&mut self, _: i64) -> Option<i64> {
+        None
+    }
+
+    fn refuse(&mut self, _: i64, _: i64, _: &str) {}
+
+    fn save(&self) -> Result<String, String> {
+        Err("its policy failed".into())
+    }
+
+    fn load(&mut self, _: &str) -> Result<(), String> {
+        Err("its policy failed".into())
+    }
+}
+
+struct PythonRule {
+    family: &'static str,
+    name: ForeignName,
+    call: Py<PyAny>,
+    /// The address of a compiled function; 0 where there is none.
+    compiled: usize,
+    /// The argument after the number.
+    table: Option<Py<PyAny>>,
+    /// Memory of arrays that `keeper` holds.
+    columns: Vec<(*mut i64, usize)>,
+    keeper: Py<PyAny>,
+    fault: Arc<Fault>,
+}
+
+// SAFETY: the columns belong to arrays that `keeper` keeps alive; one thread at a time has the rule.
+unsafe impl Send for PythonRule {}
+
+impl PythonRule {
+    /// For example "the victim policy 'oldest': oldest(plane=3, BlockTable(...))".
+    fn described(&self, py: Python<'_>, number: i64) -> String {
+        let shown =
+            |value: &Py<PyAny>| value.bind(py).repr().map(|text| text.to_string()).unwrap_or_default();
+        let rest = self.table.as_ref().map_or(String::new(), |table| format!(", {}", shown(table)));
+        format!("{} at the call ({}={number}{rest})", title(self.family, self.name), argument(self.family))
+    }
+
+    fn fail(&self, py: Python<'_>, number: i64, fault: &str, cause: Option<PyErr>) {
+        if let Some(cause) = cause.as_ref().filter(|cause| !cause.is_instance_of::<PyException>(py)) {
+            // Ctrl-C is no fault of the policy.
+            return self.fault.set(cause.clone_ref(py));
+        }
+        let error = errors::ConfigError::new_err(format!("{}: {fault}", self.described(py, number)));
+        error.set_cause(py, cause);
+        self.fault.set(error);
+    }
+
+    fn call<'py>(&self, py: Python<'py>, number: i64) -> PyResult<Bound<'py, PyAny>> {
+        let call = self.call.bind(py);
+        match &self.table {
+            Some(table) => call.call1((number, table)),
+            None => call.call1((number,)),
+        }
+    }
+
+    #[cold]
+    fn not_a_number(&self, py: Python<'_>, number: i64, answer: &Bound<'_, PyAny>) {
+        let kind = answer.get_type();
+        let shown = answer.repr().map(|text| text.to_string()).unwrap_or_default();
+        let fault = format!("it answered {shown}, of type {kind}: expected a whole number");
+        self.fail(py, number, &fault, None);
+    }
+
+    /// Calls a compiled function: `int64_t f(int64_t number, int64_t length, const int64_t *column, ...)`.
+    fn call_compiled(&self, number: i64) -> i64 {
+        type Column = *const i64;
+        let address = self.compiled as *const c_void;
+        let at = |index: usize| self.columns[index].0 as Column;
+        let length = self.columns.first().map_or(0, |column| column.1 as i64);
+        macro_rules! call {
+            ($($index:literal),*) => {{
+                // SAFETY: the owner of the policy vouches for the address; `calling.py` has checked the arguments' kinds.
+                let function: extern "C" fn(i64, i64 $(, call!(@ $index))*) -> i64 = unsafe { std::mem::transmute(address) };
+                function(number, length $(, at($index))*)
+            }};
+            (@ $index:literal) => { Column };
+        }
+        match self.columns.len() {
+            0 => call!(),
+            1 => call!(0),
+            3 => call!(0, 1, 2),
+            5 => call!(0, 1, 2, 3, 4),
+            _ => call!(0, 1, 2, 3, 4, 5, 6, 7),
+        }
+    }
+}
+
+impl ForeignRule for PythonRule {
+    #[inline]
+    fn column(&mut self, at: usize) -> &mut [i64] {
+        let (start, length) = self.columns[at];
+        // SAFETY: `keeper` keeps the array, and its policy only reads it while it is called.
+        unsafe { std::slice::from_raw_parts_mut(start, length) }
+    }
+
+    fn ask(&mut self, number: i64) -> Option<i64> {
+        if self.fault.happened() {
+            return None;
+        }
+        if self.compiled != 0 {
+            return Some(self.call_compiled(number));
+        }
+        Python::attach(|py| match self.call(py, number) {
+            Ok(answer) if answer.is_none() => Some(-1),
+            Ok(answer) => {
+                let found = answer.extract::<i64>().ok().filter(|_| !answer.is_instance_of::<PyBool>());
+                if found.is_none() {
+                    self.not_a_number(py, number, &answer);
+                }
+                found
+            }
+            Err(error) => {
+                let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+                let fault = format!("it raised {kind}: {}", error.value(py));
+                self.fail(py, number, &fault, Some(error));
+                None
+            }
+        })
+    }
+
+    fn refuse(&mut self, number: i64, answer: i64, expected: &str) {
+        Python::attach(|py| {
+            self.fail(py, number, &format!("it answered {answer}: expected {expected}"), None);
+        });
+    }
+
+    fn save(&self) -> Result<String, String> {
+        let saved = |py: Python<'_>| self.keeper.call_method0(py, "save")?.extract::<String>(py);
+        Python::attach(saved).map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, state: &str) -> Result<(), String> {
+        let load = |py: Python<'_>| self.keeper.call_method1(py, "load", (state,)).map(drop);
+        Python::attach(load).map_err(|error| error.to_string())
+    }
+}
+
+/// Interrupts the Python code that a thread is in.
+pub(crate) fn interrupt(py: Python<'_>, thread: u64) {
+    let kind = py.get_type::<pyo3::exceptions::PyKeyboardInterrupt>();
+    // SAFETY: the thread's number and the type are valid, and the GIL is held.
+    unsafe { pyo3::ffi::PyThreadState_SetAsyncExc(thread as _, kind.as_ptr()) };
+}

@@ -1,0 +1,1 @@
+"""Policies of the controller in Python: their names and digests, and what the engine calls."""

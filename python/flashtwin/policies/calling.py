@@ -1,0 +1,121 @@
+"""What the engine calls: a fresh instance of a policy for each run, and the arrays that it sees.
+
+The core (`crates/python/src/policies.rs`) fills the arrays and calls the policy from the engine's thread.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flashtwin.errors import ConfigError
+from flashtwin.policies.registry import FAMILIES, Policy, found
+
+
+@dataclass(frozen=True)
+class DriveShape:
+    """The shape of the drive that a policy works for."""
+
+    channels: int
+    chips_per_channel: int
+    dies_per_chip: int
+    planes_per_die: int
+    blocks_per_plane: int
+    pages_per_block: int
+
+    @property
+    def chips(self) -> int:
+        """Chips in all."""
+        return self.channels * self.chips_per_channel
+
+    @property
+    def planes(self) -> int:
+        """Planes in all; those of a chip follow one another."""
+        return self.chips * self.dies_per_chip * self.planes_per_die
+
+
+class PolicyTable:
+    """The table of a call: read-only arrays by the names of the columns."""
+
+    def __init__(self, columns: dict[str, NDArray[np.int64]]) -> None:
+        """Made by the engine."""
+        self.__dict__.update(columns)
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={np.array2string(one, threshold=16)}" for name, one in self.__dict__.items())
+        return f"PolicyTable({', '.join(shown)})"
+
+
+class Prepared:
+    """A policy's instance in one run, with its arrays and its state."""
+
+    def __init__(self, made: Policy, lengths: Sequence[int], seed: int, drive: DriveShape) -> None:
+        """Makes the instance."""
+        self.policy = made
+        self.rng = np.random.Generator(np.random.PCG64([seed, zlib.crc32(made.family.encode())]))
+        self.arrays = [np.zeros(length, np.int64) for length in lengths]
+        given = {"rng": self.rng, "drive": drive}
+        asked = [] if made.address else list(inspect.signature(made.made_of).parameters)
+        wanted = {name: one for name, one in given.items() if name in asked}
+        self.instance = made.made_of(**wanted) if isinstance(made.made_of, type) else made.made_of
+        if made.address:
+            self.call: Callable[..., Any] = _no_call
+        elif not isinstance(made.made_of, type):
+            self.call = partial(made.made_of, **wanted) if wanted else made.made_of
+        elif callable(choose := getattr(self.instance, "choose", None)):
+            self.call = choose
+        else:
+            raise ConfigError(f"the {made.family} policy '{made.name}' has no method `choose`; give its class one")
+
+    @property
+    def table(self) -> PolicyTable | None:
+        names = FAMILIES[self.policy.family][1]
+        views = {name: array.view() for name, array in zip(names, self.arrays, strict=True)}
+        for view in views.values():
+            view.flags.writeable = False
+        return PolicyTable(views) if views else None
+
+    def save(self) -> str:
+        """What the policy remembers: the generator and what `state()` gives, as JSON."""
+        own = None
+        if isinstance(self.policy.made_of, type):
+            if not callable(getattr(self.instance, "state", None)):
+                raise ConfigError(
+                    f"the policy '{self.policy.name}' has no `state()` and `restore(state)`, which an aged drive "
+                    "needs; give its class both, or set FLASHTWIN_CACHE=off"
+                )
+            own = self.instance.state()
+        return json.dumps({"rng": self.rng.bit_generator.state, "own": own})
+
+    def load(self, text: str) -> None:
+        state = json.loads(text)
+        self.rng.bit_generator.state = state["rng"]
+        if isinstance(self.policy.made_of, type):
+            self.instance.restore(state["own"])
+
+
+#: Wraps the calls of policies, where `check_policy` counts them.
+wrapped: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
+
+
+def prepared(
+    reference: str, lengths: Sequence[int], seed: int, levels: Sequence[int]
+) -> tuple[Callable[..., Any], int, PolicyTable | None, list[tuple[int, int]], Prepared]:
+    """For the core: what to call, its address if it is compiled, the table, the columns, and their keeper."""
+    made = found(reference)
+    keeper = Prepared(made, lengths, seed, DriveShape(*levels))
+    columns = [(array.ctypes.data, len(array)) for array in keeper.arrays]
+    call = wrapped[-1](keeper.call) if wrapped else keeper.call
+    return call, made.address, keeper.table, columns, keeper
+
+
+def _no_call(*_: object) -> None:
+    """Stands where a compiled function is called by its address."""
