@@ -292,12 +292,12 @@ def names(node: Schema, schema: Schema) -> list[tuple[str, str]]:
     if "enum" in node:
         return [(str(name), "") for name in node["enum"]]
     options = [merged(option, schema) for option in node.get("oneOf", [])]
-    if not options or not all("const" in option or "enum" in option for option in options):
+    if not options or not all({"const", "enum", "pattern"} & option.keys() for option in options):
         return []
     return [
         (str(name), option.get("description", ""))
         for option in options
-        for name in option.get("enum", [option.get("const")])
+        for name in option.get("enum", [option.get("const", f"{option.get('pattern', '')[1:]}...")])
     ]
 
 

@@ -288,7 +288,8 @@ def shifted(plane: int, blocks: ft.PolicyTable) -> int:
 
 def test_uncovered_policy_is_refused_by_stores_alone(tmp_path: Path) -> None:
     space: dict[str, Any] = {}
-    exec("def nowhere(plane, blocks): return int(blocks.closed.nonzero()[0][0])", space)
+    rule = "max(range(len(blocks.closed)), key=lambda at: (blocks.closed[at] > 0, -blocks.valid[at]))"
+    exec(f"def nowhere(plane, blocks): return {rule}", space)
     policy = ft.policy("victim")(space["nowhere"])
     with pytest.raises(Uncovered, match="has no source in Python; define it in a file"):
         digest(policy)
@@ -331,7 +332,7 @@ def test_sweep_in_processes_tells_policies_apart(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out" / "store" / "runs").glob("*/*.json"))) == 3
     again = ft.sweep(file, tmp_path / "out", system, settings={"gc.victim": [of_name_mine(1)]}, workers=2, report=False)
     here = ft.replay(file, system.with_sets({"ftl.gc.victim": of_name_mine(1)}))
-    assert again.rows[0]["pages_programmed"] == here.summary["pages_programmed"]
+    assert again.to_arrow().to_pylist()[0]["pages_programmed"] == here.summary["pages_programmed"]
 
 
 def test_compare_and_study_and_drive(tmp_path: Path) -> None:
@@ -349,11 +350,13 @@ def test_compare_and_study_and_drive(tmp_path: Path) -> None:
 
 
 def test_wrong_policy_closes_a_drive_in_virtual_time() -> None:
-    drive = ft.Drive("conventional", size="64M", fill=0.9, settings={"gc.victim": wrong("victim", 10**9)})
-    offsets = np.arange(16384) % 8192 * 4096
-    drive.submit(0, "write", offsets[:8192], np.full(8192, 4096))
+    nand = {key: value for key, value in tiny.DRIVE.items() if key.startswith("nand.")}
+    settings = {**nand, "gc.victim": wrong("victim", 10**9)}
+    drive = ft.Drive("conventional", size="4M", fill=0.8, settings=settings)
+    offsets = np.arange(1024) * 4096
+    drive.submit(0, "write", offsets, np.full(1024, 4096))
     with pytest.raises(ConfigError, match="victim policy 'mistaken' at the call"):
-        drive.submit(10**12, "write", np.tile(offsets, 4), np.full(4 * 16384, 4096))
+        drive.submit(10**12, "write", np.tile(offsets, 4), np.full(4096, 4096))
 
 
 def test_on_dask(tmp_path: Path) -> None:

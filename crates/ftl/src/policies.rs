@@ -40,7 +40,7 @@ macro_rules! policies {
         $shown enum $Family {
             $($(#[$said])* $Name,)+
             $(
-                #[doc = concat!("A policy of your own, in Python: `", stringify!($foreign), "` made by `ft.policy`.")]
+                /// A policy of your own, in Python, that `ft.policy` made.
                 #[serde(untagged)]
                 #[schemars(extend("x-traits" = [$($trait),*]))]
                 Foreign($crate::foreign::ForeignName),

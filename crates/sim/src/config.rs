@@ -1,6 +1,6 @@
 //! The whole configuration of a run. Doc comments are the reference manual's text.
 
-use flashtwin_ftl::FtlConfig;
+use flashtwin_ftl::{FtlConfig, foreign};
 use flashtwin_nand::NandConfig;
 use flashtwin_trace::ContentSource;
 use schemars::JsonSchema;
@@ -14,7 +14,23 @@ pub fn schema() -> Value {
     let generator =
         schemars::generate::SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
     let schema = generator.into_generator().into_root_schema_for::<Config>();
-    serde_json::to_value(schema).unwrap_or(Value::Null)
+    let mut schema = serde_json::to_value(schema).unwrap_or(Value::Null);
+    name_choices(&mut schema);
+    schema
+}
+
+/// Families that are open to policies from outside are choices like all others: their names exclude one another.
+fn name_choices(node: &mut Value) {
+    let Some(table) = node.as_object_mut() else { return };
+    let is_open = |choices: &Value| {
+        choices.as_array().into_iter().flatten().any(|one| one["pattern"] == format!("^{}", foreign::PREFIX))
+    };
+    if table.get("anyOf").is_some_and(is_open)
+        && let Some(choices) = table.remove("anyOf")
+    {
+        table.insert("oneOf".into(), choices);
+    }
+    table.values_mut().for_each(name_choices);
 }
 
 /// A system under test on a device, and how a trace is replayed on it.

@@ -11,7 +11,6 @@ import ast
 import enum
 import functools
 import hashlib
-import importlib.metadata
 import inspect
 import sys
 import textwrap
@@ -135,10 +134,17 @@ def _version(package: str) -> str | None:
     """The version of an installed package or of Python for its own modules; None of other modules."""
     if package in (sys.stdlib_module_names | {"builtins"}) - {"__main__"}:
         return f"Python {sys.version_info.major}.{sys.version_info.minor}"
-    if package == "flashtwin":
-        return importlib.metadata.version(package)
-    owners = importlib.metadata.packages_distributions().get(package)
-    return importlib.metadata.version(owners[0]) if owners else None
+    module = sys.modules.get(package)
+    places = [str(one) for one in (getattr(module, "__file__", None), *getattr(module, "__path__", ())) if one]
+    if package != "flashtwin" and not any("site-packages" in one or "dist-packages" in one for one in places):
+        return None
+    if isinstance(version := getattr(module, "__version__", None), str):
+        return version
+    from importlib.metadata import packages_distributions  # slow to load
+    from importlib.metadata import version as version_of
+
+    owners = packages_distributions().get(package)
+    return version_of(owners[0]) if owners else None
 
 
 def _function(value: FunctionType, seen: dict[int, int], path: list[Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ import re
 import secrets
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -212,7 +212,7 @@ def check_covered(config: Mapping[str, Any]) -> None:
             )
 
 
-def shipped(texts: Iterable[str]) -> dict[str, str]:
+def shipped(texts: Sequence[str]) -> dict[str, str]:
     """Policies named in texts, for a worker of one's own: pickled by value, because it may not have their files."""
     wanted = [one for one in _known if any(one in text for text in texts)]
     if not wanted:

@@ -36,7 +36,7 @@ class RunTask(Task):
     ATTEMPTS: ClassVar[int] = 3
 
     def as_json(self) -> dict[str, Any]:
-        return {**super().as_json(), "policies": registry.shipped(text for _, text in self.sets)}
+        return {**super().as_json(), "policies": registry.shipped([text for _, text in self.sets])}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> RunTask:

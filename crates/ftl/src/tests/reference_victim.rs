@@ -98,7 +98,7 @@ fn victims_are_those_that_a_scan_finds() {
         let choices = Arc::new(Mutex::new(0));
         let compared = Compared {
             policy,
-            inner: policy.build(options.config.gc.choices, &geometry, seed),
+            inner: policy.build(options.config.gc.choices, &geometry, seed, &options.config.foreign),
             geometry: geometry.clone(),
             closed: HashMap::new(),
             changed: HashMap::new(),

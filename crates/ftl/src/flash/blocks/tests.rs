@@ -7,7 +7,7 @@ fn each_count_that_is_not_that_of_the_owners_is_noticed() {
     let (plane, block) = (Plane::new(0), Block::new(0));
     let noticed = |damage: &dyn Fn(&mut Blocks), words: &str| {
         let geometry = geometry([1, 1, 1, 1, 6, 4]);
-        let victims = VictimPolicy::Fifo.build(1, &geometry, 1);
+        let victims = VictimPolicy::Fifo.build(1, &geometry, 1, &Default::default());
         let mut blocks = Blocks::new(&geometry, 1, &WearConfig::default(), victims);
         (0..2).for_each(|_| assert!(blocks.program(plane, Stream::host(0), Owner::new(7)).is_some()));
         blocks.audit().unwrap();
