@@ -92,6 +92,22 @@ def least_loaded_copy(copies: int, table: ft.PolicyTable) -> int:
     return min(range(copies), key=lambda at: (table.load[at], table.second_load[at], at))
 
 
+@ft.policy("replication.period")
+class EndOfPeriod:
+    """A copy for each read, on the chips that follow the home chip: end-of-period with the placement `static`."""
+
+    def __init__(self, drive: ft.DriveShape) -> None:
+        self.chips = drive.chips
+
+    def choose(self, contents: ft.PolicyTable, chips: ft.PolicyTable, budget: int) -> tuple[list[int], list[int]]:
+        pairs = []
+        rows = zip(contents.content, contents.popularity, contents.pages, contents.home, strict=True)
+        for content, popularity, pages, home in rows:
+            copies = min(1 + int(popularity), self.chips)
+            pairs += [(content, (home + at) % self.chips) for at in range(int(pages), copies)]
+        return [content for content, _ in pairs], [chip for _, chip in pairs]
+
+
 TWINS: list[tuple[str, str, Any, str]] = [
     ("ftl.gc.victim", "greedy", greedy, "conventional"), ("ftl.gc.victim", "greedy", greedy, "rr-ssd"),
     ("ftl.gc.victim", "fifo", fifo, "conventional"), ("ftl.gc.victim", "cost-benefit", CostBenefit, "conventional"),
@@ -104,11 +120,11 @@ TWINS: list[tuple[str, str, Any, str]] = [
 
 
 def replayed(name: str, sets: dict[str, Any], seed: int = 7, dies: int = 1) -> dict[str, Any]:
-    """Everything that a run says, but for its configuration."""
+    """Everything that a run says, but for its configuration and what follows from the names in it."""
     drive = {**tiny.DRIVE, "nand.dies_per_chip": dies, "nand.planes_per_die": 3 - dies}
     system = ft.system(name, settings={**drive, **sets, "seed": seed})
     result = ft.replay(tiny.trace(seed=seed), tiny_filled(system))
-    found = {key: value for key, value in result.summary.items() if key != "config"}
+    found = {key: value for key, value in result.summary.items() if key not in ("config", "traits")}
     return {**found, **{table: result.table(table).to_arrow().to_pylist() for table in result.table_names}}
 
 
@@ -453,3 +469,41 @@ def test_check_policy_finds_an_answer_that_differs() -> None:
         ft.check_policy(drifting, drives=1)
     for policy in (score, proportional, Static, least_loaded_copy):
         assert ft.check_policy(policy, drives=1).calls > 0
+
+
+def test_plan_of_copies_equals_the_built_in_one() -> None:
+    """In the first period no content has copies, so that the chips after its home chip are those of `static`."""
+    sets = {"ftl.replication.alpha": 3.0, "replay.period_s": 700.0}
+    static = {"ftl.replication.policy": "end-of-period", "ftl.replication.placement": "static"}
+    own, builtin = (replayed("rr-ssd", {**sets, **more}) for more in ({"ftl.replication.policy": EndOfPeriod}, static))
+    assert own == builtin
+    assert own["replication"]["copies"] > 100
+    assert ft.check_policy(one_each, drives=2).calls > 0
+
+
+@ft.policy("replication.period")
+def one_each(contents: ft.PolicyTable, chips: ft.PolicyTable, budget: int) -> tuple[Any, Any]:
+    """A copy of each content that has none, on the chip after its home chip if that has room."""
+    chip = (contents.home + 1) % len(chips.free_pages)
+    may = (contents.pages == 1) & (chips.free_pages[chip] > len(chip))
+    return contents.content[may], chip[may]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (3, "it answered 3: expected two arrays of whole numbers of equal length"),
+        (([1], [1, 2]), "it answered int64[1], int64[2]: expected two arrays"),
+        (([0.5], [1]), "it answered float64[1], int64[1]: expected"),
+        (([10**9], [1]), "it answered a copy of content 1000000000 on chip 1: expected contents of the table"),
+    ],
+)
+def test_wrong_plan_is_named(answer: Any, message: str) -> None:
+    @ft.policy("replication.period")
+    def mistaken(contents: ft.PolicyTable, chips: ft.PolicyTable, budget: int) -> Any:
+        return answer
+
+    with pytest.raises(ConfigError) as caught:
+        replayed("rr-ssd", {"ftl.replication.policy": mistaken})
+    assert "the replication.period policy 'mistaken' at the call (budget=" in str(caught.value)
+    assert message in str(caught.value)

@@ -167,7 +167,11 @@ impl FtlConfig {
     fn check_replication(&self, geometry: &Geometry) -> Result<(), RangeError> {
         let replicates = self.replication.policy != ReplicationPolicy::None;
         let wrong = |expected| {
-            Err(("replication.policy", names::in_configurations(self.replication.policy), expected))
+            let name = match self.replication.policy {
+                ReplicationPolicy::Foreign(name) => name.text().into(),
+                policy => names::in_configurations(policy),
+            };
+            Err(("replication.policy", name, expected))
         };
         if replicates && self.mapping != Mapping::Content {
             return wrong("ftl.mapping = \"content\" (only a content-addressed map can hold several copies)");
@@ -217,6 +221,9 @@ impl FtlConfig {
         }
         if let PlacementPolicy::Foreign(name) = self.replication.placement {
             found.push(("replication.placement", "placement", name));
+        }
+        if let ReplicationPolicy::Foreign(name) = self.replication.policy {
+            found.push(("replication.policy", "replication.period", name));
         }
         if let DegreePolicy::Foreign(name) = self.replication.degree {
             found.push(("replication.degree", "degree", name));

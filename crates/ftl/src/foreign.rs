@@ -79,8 +79,11 @@ pub trait ForeignRule: Send {
     /// The policy's answer. `None` after a failure, which the maker of the rules knows of and ends the run for.
     fn ask(&mut self, number: i64) -> Option<i64>;
 
+    /// The policy's answer to a table of any length: pairs of numbers. `None` as of [`ForeignRule::ask`].
+    fn plan(&mut self, number: i64, table: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>>;
+
     /// The answer to this number was wrong: the run ends. `expected` says what would have been right.
-    fn refuse(&mut self, number: i64, answer: i64, expected: &str);
+    fn refuse(&mut self, number: i64, answer: &str, expected: &str);
 
     /// What the policy remembers, as text.
     ///
@@ -138,7 +141,11 @@ impl ForeignRule for Absent {
         None
     }
 
-    fn refuse(&mut self, _: i64, _: i64, _: &str) {}
+    fn plan(&mut self, _: i64, _: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>> {
+        None
+    }
+
+    fn refuse(&mut self, _: i64, _: &str, _: &str) {}
 
     fn save(&self) -> Result<String, String> {
         Err("its policy is not there".into())
@@ -175,8 +182,16 @@ impl Rule {
         if is_right(answer) {
             return Some(answer);
         }
-        self.0.refuse(number, answer, expected);
+        self.refuse(number, &answer.to_string(), expected);
         None
+    }
+
+    pub(crate) fn plan(&mut self, number: i64, table: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>> {
+        self.0.plan(number, table)
+    }
+
+    pub(crate) fn refuse(&mut self, number: i64, answer: &str, expected: &str) {
+        self.0.refuse(number, answer, expected);
     }
 
     /// An answer, or -1 for nothing.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flashtwin_ftl::foreign::{Foreign, ForeignName, ForeignPolicies, ForeignRule};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyBytes};
 
 use crate::enter::Control;
 use crate::errors;
@@ -108,6 +108,7 @@ fn argument(family: &str) -> &'static str {
         "placement" => "home",
         "allocation" => "address",
         "redirection" => "copies",
+        "replication.period" => "budget",
         _ => "popularity",
     }
 }
@@ -153,7 +154,11 @@ impl ForeignRule for Failed {
         None
     }
 
-    fn refuse(&mut self, _: i64, _: i64, _: &str) {}
+    fn plan(&mut self, _: i64, _: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>> {
+        None
+    }
+
+    fn refuse(&mut self, _: i64, _: &str, _: &str) {}
 
     fn save(&self) -> Result<String, String> {
         Err("its policy failed".into())
@@ -206,6 +211,13 @@ impl PythonRule {
             Some(table) => call.call1((number, table)),
             None => call.call1((number,)),
         }
+    }
+
+    #[cold]
+    fn raised(&self, py: Python<'_>, number: i64, error: PyErr) {
+        let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+        let fault = format!("it raised {kind}: {}", error.value(py));
+        self.fail(py, number, &fault, Some(error));
     }
 
     #[cold]
@@ -265,15 +277,40 @@ impl ForeignRule for PythonRule {
                 found
             }
             Err(error) => {
-                let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
-                let fault = format!("it raised {kind}: {}", error.value(py));
-                self.fail(py, number, &fault, Some(error));
+                self.raised(py, number, error);
                 None
             }
         })
     }
 
-    fn refuse(&mut self, number: i64, answer: i64, expected: &str) {
+    fn plan(&mut self, number: i64, table: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>> {
+        if self.fault.happened() {
+            return None;
+        }
+        Python::attach(|py| {
+            let planned = || -> PyResult<(Vec<i64>, Vec<i64>, String)> {
+                let columns =
+                    table.map(|column| column.into_iter().flat_map(i64::to_ne_bytes).collect::<Vec<u8>>());
+                let columns = columns.map(|column| PyBytes::new(py, &column));
+                self.keeper.call_method1(py, "plan", (number, columns))?.extract(py)
+            };
+            match planned() {
+                Ok((contents, chips, fault)) if fault.is_empty() => {
+                    Some(contents.into_iter().zip(chips).map(|(content, chip)| [content, chip]).collect())
+                }
+                Ok((_, _, fault)) => {
+                    self.fail(py, number, &fault, None);
+                    None
+                }
+                Err(error) => {
+                    self.raised(py, number, error);
+                    None
+                }
+            }
+        })
+    }
+
+    fn refuse(&mut self, number: i64, answer: &str, expected: &str) {
         Python::attach(|py| {
             self.fail(py, number, &format!("it answered {answer}: expected {expected}"), None);
         });

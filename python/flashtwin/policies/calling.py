@@ -22,7 +22,12 @@ from flashtwin.policies.registry import FAMILIES, Policy, found
 
 @dataclass(frozen=True)
 class DriveShape:
-    """The shape of the drive that a policy works for."""
+    """The shape of the drive that a policy works for.
+
+    >>> import flashtwin as ft
+    >>> ft.DriveShape(8, 8, 4, 2, blocks_per_plane=512, pages_per_block=256).planes
+    512
+    """
 
     channels: int
     chips_per_channel: int
@@ -43,7 +48,13 @@ class DriveShape:
 
 
 class PolicyTable:
-    """The table of a call: read-only arrays by the names of the columns."""
+    """The table of a call: read-only arrays by the names of the columns. You can make one to try a policy.
+
+    >>> import numpy as np
+    >>> import flashtwin as ft
+    >>> int(ft.PolicyTable({"load": np.array([2, 0])}).load.argmin())
+    1
+    """
 
     def __init__(self, columns: dict[str, NDArray[np.int64]]) -> None:
         """Made by the engine."""
@@ -75,6 +86,17 @@ class Prepared:
         else:
             raise ConfigError(f"the {made.family} policy '{made.name}' has no method `choose`; give its class one")
 
+    def plan(self, budget: int, columns: Sequence[bytes]) -> tuple[list[int], list[int], str]:
+        """The copies that a plan makes, as contents and chips; a text where the answer is wrong."""
+        contents = dict(zip(CONTENTS, (np.frombuffer(one, np.int64) for one in columns), strict=True))
+        answer = self.call(PolicyTable(contents), self.table, budget)
+        pair = [np.asarray(one) for one in answer] if isinstance(answer, tuple | list) else []
+        kinds = [one.dtype.kind in "iu" or one.size == 0 for one in pair]
+        if len(pair) != 2 or not all(kinds) or pair[0].ndim != 1 or pair[0].shape != pair[1].shape:
+            shown = ", ".join(f"{one.dtype}{list(one.shape)}" for one in pair) or repr(answer)
+            return [], [], f"it answered {shown}: expected two arrays of whole numbers of equal length"
+        return pair[0].tolist(), pair[1].tolist(), ""
+
     @property
     def table(self) -> PolicyTable | None:
         names = FAMILIES[self.policy.family][1]
@@ -102,6 +124,8 @@ class Prepared:
             self.instance.restore(state["own"])
 
 
+#: The columns of the table that a plan of copies sees.
+CONTENTS = ("content", "popularity", "pages", "home")
 #: Wraps the calls of policies, where `check_policy` counts them.
 wrapped: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
 
@@ -113,8 +137,9 @@ def prepared(
     made = found(reference)
     keeper = Prepared(made, lengths, seed, DriveShape(*levels))
     columns = [(array.ctypes.data, len(array)) for array in keeper.arrays]
-    call = wrapped[-1](keeper.call) if wrapped else keeper.call
-    return call, made.address, keeper.table, columns, keeper
+    if wrapped:
+        keeper.call = wrapped[-1](keeper.call)
+    return keeper.call, made.address, keeper.table, columns, keeper
 
 
 def _no_call(*_: object) -> None:

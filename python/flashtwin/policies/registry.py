@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError, ConfigError, not_installed
 
 #: The families, each with the number that its policies are called with and the table that follows: one class for
@@ -24,6 +25,9 @@ FAMILIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "degree": ("popularity", ()),
     "placement": (
         "home", ("free_pages", "stored_pages", "erases", "blocks", "popularity", "load", "received", "may"),
+    ),
+    "replication.period": (
+        "budget", ("free_pages", "stored_pages", "erases", "blocks", "popularity", "load", "received"),
     ),
     "victim": ("plane", ("valid", "erases", "closed", "changed", "age")),
     "allocation": ("address", ("load",)),
@@ -73,6 +77,7 @@ _received: set[str] = set()
 _uncovered: dict[int, tuple[str, str, Policy]] = {}
 
 
+@checked
 def policy(family: str, /, *, name: str | None = None) -> Callable[[Any], Any]:
     """Makes a policy of the controller of a function, a class or a compiled function.
 
@@ -84,6 +89,11 @@ def policy(family: str, /, *, name: str | None = None) -> Callable[[Any], Any]:
     * `placement` (`replication.placement`): `(home, chips)`, the chip of the first copy and all chips. Answer: a chip
       whose `chips.may` is 1, or -1 for no copy. Columns: `free_pages`, `stored_pages`, `erases`, `blocks`,
       `popularity` (in 1/65536 of a read), `load`, `received` (copies), `may`.
+    * `replication.period` (`replication.policy`): `(contents, chips, budget)` at the end of each period: the contents
+      that were read in it, the most popular first; the chips with the columns of a placement but `may`; and the pages
+      that are free for copies. Further copies replace those of less popular contents; where there are none, the
+      rest of the plan is left out. Answer: two arrays of equal length, contents and chips, a copy for each pair.
+      Columns of `contents`: `content` (its number), `popularity`, `pages` (with its copies), `home` (chip of the first).
     * `victim` (`gc.victim`): `(plane, blocks)`, the blocks of the plane. Answer: a block whose `blocks.closed` is not
       0, or -1 for none now. Columns: `valid` (pages), `erases`, `closed` (the number of its closing in the plane),
       `changed` (the number of its last change; 0 before the plane first looked for a victim), `age` (blocks closed
@@ -126,6 +136,8 @@ def policy(family: str, /, *, name: str | None = None) -> Callable[[Any], Any]:
         if isinstance(of, FunctionType | type) and own:
             of.__flashtwin_policy__ = Policy(family, _named(own), of)  # type: ignore[union-attr]
             return of
+        if family == "replication.period":
+            raise ArgumentError(f"{of!r} is no function or class in Python, which a plan of copies has to be")
         address = _address(of, 2 + len(FAMILIES[family][1]))
         return CompiledPolicy(Policy(family, _named(own or "compiled"), of, address))
 

@@ -21,13 +21,19 @@ from flashtwin.traces.trace import Trace
 #: The key of each family.
 _KEYS = {
     "degree": "ftl.replication.degree", "placement": "ftl.replication.placement", "victim": "ftl.gc.victim",
-    "allocation": "ftl.allocation.policy", "redirection": "ftl.redirection.policy",
+    "replication.period": "ftl.replication.policy", "allocation": "ftl.allocation.policy",
+    "redirection": "ftl.redirection.policy",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class PolicyCheck:
-    """The outcome of `check_policy`."""
+    """The outcome of `check_policy`.
+
+    >>> import flashtwin as ft
+    >>> ft.PolicyCheck(drives=5, calls=3000, ns_per_call=900.0).drives
+    5
+    """
 
     #: Random drives that the policy ran on, each twice.
     drives: int

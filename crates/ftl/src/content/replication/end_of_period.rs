@@ -2,7 +2,7 @@
 //! content gets copies on the best chips until its degree is reached or the space is used up.
 
 use super::chips::Chips;
-use super::contract::{CopyContext, NewCopy, Replication, replica_room};
+use super::contract::{CopyContext, NewCopy, NewPage, Replication, replica_room};
 use super::copy_queue::CopyQueue;
 use super::earning::{Earning, add_shared_copy};
 use super::placement::Equals;
@@ -17,7 +17,8 @@ pub(super) struct EndOfPeriod {
     equals: Equals,
 }
 
-fn by_popularity(map: &ContentMap, equals: Equals) -> Vec<Vpn> {
+/// Contents that were read, the most popular first.
+pub(super) fn by_popularity(map: &ContentMap, equals: Equals) -> Vec<Vpn> {
     let mut levels: Vec<Vec<Vpn>> = vec![Vec::new(); 256];
     for vpn in map.live() {
         levels[map.popularity(vpn) as usize].push(vpn);
@@ -27,6 +28,13 @@ fn by_popularity(map: &ContentMap, equals: Equals) -> Vec<Vpn> {
         levels[1..].iter_mut().for_each(|level| level.sort_by_cached_key(|&vpn| equals.key(vpn)));
     }
     levels[1..].iter().rev().flatten().copied().collect()
+}
+
+/// Orders the read and the program of a copy.
+pub(super) fn copy_at_once(page: &NewPage, context: &mut CopyContext<'_>) -> FtlResult {
+    context.flash.order(FlashOp::read(page.program.source, Cause::Replica), context.ops)?;
+    context.flash.order(page.program, context.ops)?;
+    context.flash.collect_behind(page.plane, context.tables, context.ops)
 }
 
 impl EndOfPeriod {
@@ -55,9 +63,7 @@ impl EndOfPeriod {
             };
             gives_way.into_iter().for_each(|victim| context.drop_replica(victim));
             let page = add_shared_copy(NewCopy { vpn, source, chip, level }, context, chips)?;
-            context.flash.order(FlashOp::read(page.program.source, Cause::Replica), context.ops)?;
-            context.flash.order(page.program, context.ops)?;
-            context.flash.collect_behind(page.plane, context.tables, context.ops)?;
+            copy_at_once(&page, context)?;
             source = if source + 1 == places { 0 } else { source + 1 };
         }
         Ok(true)

@@ -9,6 +9,7 @@ pub mod degree;
 mod earning;
 mod end_of_period;
 mod on_line;
+mod planned;
 // The example of docs/adding-a-policy.md.
 #[cfg(test)]
 #[path = "../../tests/added/one_each.rs"]
@@ -28,7 +29,7 @@ use earning::Earning;
 #[cfg(test)]
 pub(crate) use priority_lru::PriorityLru;
 
-use crate::foreign::Foreign;
+use crate::foreign::{Foreign, ForeignName};
 use crate::rng::Rng;
 
 struct Parts<'a> {
@@ -39,6 +40,11 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
+    fn planned(&self, name: ForeignName) -> planned::Planned {
+        let chips = self.geometry.chips() as usize;
+        planned::Planned(self.foreign.rule("replication.period", name, &[chips; 7]))
+    }
+
     fn earning(&self) -> Earning {
         let (rules, chips) = (self.rules, self.geometry.chips());
         let degrees = Degrees::new(rules, chips, self.foreign);
@@ -55,6 +61,7 @@ macro_rules! replications {
         crate::policies::policies! {
             /// When contents are copied.
             pub enum ReplicationPolicy;
+            @ name ["copies-at-period-ends", "replicates"];
 
             /// Never.
             #[default]
@@ -67,6 +74,7 @@ macro_rules! replications {
             pub fn counts_popularity(self) -> bool {
                 match self {
                     Self::None => false,
+                    Self::Foreign(_) => planned::Planned::COUNTS_POPULARITY,
                     $(Self::$Name => <$Policy>::COUNTS_POPULARITY,)+
                 }
             }
@@ -75,6 +83,7 @@ macro_rules! replications {
             pub fn copies_at_period_ends(self) -> bool {
                 match self {
                     Self::None => false,
+                    Self::Foreign(_) => planned::Planned::COPIES_AT_PERIOD_ENDS,
                     $(Self::$Name => <$Policy>::COPIES_AT_PERIOD_ENDS,)+
                 }
             }
@@ -82,6 +91,7 @@ macro_rules! replications {
             fn build(self, $parts: &Parts<'_>) -> Option<Policy> {
                 match self {
                     Self::None => None,
+                    Self::Foreign(name) => Some(Policy::Planned($parts.planned(name))),
                     $(Self::$Name => Some(Policy::$Name($build)),)+
                 }
             }
@@ -89,6 +99,7 @@ macro_rules! replications {
 
         enum Policy {
             $($Name($Policy),)+
+            Planned(planned::Planned),
         }
 
         /// The same call, whichever policy it is.
@@ -96,6 +107,7 @@ macro_rules! replications {
             ($policy:expr, $it:ident => $call:expr) => {
                 match $policy {
                     $(Policy::$Name($it) => $call,)+
+                    Policy::Planned($it) => $call,
                 }
             };
         }

@@ -14,13 +14,9 @@ impl Placement for ForeignPlacement {
         if !chips.ids().any(may) {
             return None;
         }
-        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         self.0.fill(chips.ids().map(|chip| {
-            let ChipView { free_pages, stored_pages, erases, blocks, popularity, load, received } =
-                chips[chip];
-            let [free, stored, erases, blocks, popularity, received] =
-                [free_pages, stored_pages, erases, blocks, popularity, received].map(number);
-            [free, stored, erases, blocks, popularity, i64::from(load), received, i64::from(may(chip))]
+            let [free, stored, erases, blocks, popularity, load, received] = chips[chip].columns();
+            [free, stored, erases, blocks, popularity, load, received, i64::from(may(chip))]
         }));
         let count = chips.len() as i64;
         let is_right = |answer| (0..count).contains(&answer) && may(Chip::new(answer as u32));

@@ -36,6 +36,15 @@ pub struct ChipView {
     pub received: u64,
 }
 
+impl ChipView {
+    /// The numbers as policies from outside see them, in the order of the fields.
+    pub(super) fn columns(&self) -> [i64; 7] {
+        let Self { free_pages, stored_pages, erases, blocks, popularity, load, received } = *self;
+        [free_pages, stored_pages, erases, blocks, popularity, u64::from(load), received]
+            .map(|count| i64::try_from(count).unwrap_or(i64::MAX))
+    }
+}
+
 /// A set of chips (at most 256).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ChipSet([u64; 4]);
@@ -154,7 +163,7 @@ policies! {
     Static => Box::new(successors::Successors);
 }
 
-fn may_hold(chip: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> bool {
+pub(super) fn may_hold(chip: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> bool {
     chips[chip].free_pages > 0 && !holds.contains(chip)
 }
 
