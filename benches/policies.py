@@ -1,6 +1,6 @@
 """Cost of policies in Python: CPU of whole processes with a policy of one's own, beside the same with the built-in one.
 
-    python benches/policies.py [--pairs 7] [--trace traces/webvm-small.fiu.zst]
+    python -m benches.policies [--pairs 7] [--trace traces/webvm-small.fiu.zst]
 
 Each pair is run one after the other, because other work of the machine comes and goes; the median of the ratios counts.
 Both have NumPy loaded, which a policy's author has. The built-in victim in C needs `cc`.

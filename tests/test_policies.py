@@ -1,7 +1,6 @@
 """Policies in Python: defaults written again give the same results, wrong ones are stopped, digests tell them apart."""
 
 import ctypes
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import flashtwin as ft
 from flashtwin.errors import ArgumentError, ConfigError, FlashtwinError
 from flashtwin.policies.digest import Uncovered, digest
 
-from . import tiny
+from . import tiny, tools
 from .conftest import PATIENCE_S, clean_environment
 
 ON_LINE = {"ftl.replication.policy": "on-line"}
@@ -425,8 +424,8 @@ int64_t greedy(int64_t plane, int64_t length, const int64_t *valid, const int64_
 """
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler of C")
 def test_compiled_function_is_called_by_its_address(tmp_path: Path) -> None:
+    tools.need("cc")
     (tmp_path / "greedy.c").write_text(C_GREEDY)
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", "greedy.so", "greedy.c"], cwd=tmp_path, check=True)
     function = ctypes.CDLL(str(tmp_path / "greedy.so")).greedy
