@@ -93,7 +93,7 @@ def policy(family: str, /, *, name: str | None = None) -> Callable[[Any], Any]:
       that were read in it, the most popular first; the chips with the columns of a placement but `may`; and the pages
       that are free for copies. Further copies replace those of less popular contents; where there are none, the
       rest of the plan is left out. Answer: two arrays of equal length, contents and chips, a copy for each pair.
-      Columns of `contents`: `content` (its number), `popularity`, `pages` (with its copies), `home` (chip of the first).
+      Columns of `contents`: `content` (its number), `popularity`, `pages` (with its copies), `home` (first chip).
     * `victim` (`gc.victim`): `(plane, blocks)`, the blocks of the plane. Answer: a block whose `blocks.closed` is not
       0, or -1 for none now. Columns: `valid` (pages), `erases`, `closed` (the number of its closing in the plane),
       `changed` (the number of its last change; 0 before the plane first looked for a victim), `age` (blocks closed
