@@ -5,7 +5,7 @@ use flashtwin_nand::{Block, Plane, Ppn};
 use crate::error::FtlResult;
 use crate::ids::{Content, Lpn};
 use crate::loads::LoadView;
-use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome};
+use crate::op::{DataName, FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome};
 
 /// Prefetch hints, because a simulator knows its future and mostly waits for memory. A hint changes no result.
 pub trait Hints {
@@ -45,6 +45,11 @@ pub trait Hints {
 pub trait Controller: Hints {
     /// Serves a page read. It orders no operations; [`Controller::begin_jobs`] does.
     fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> FtlResult<ReadOutcome>;
+
+    /// What a copy of a page's data in RAM is known by, from now until the page is written or trimmed.
+    fn ram_name(&self, lpn: Lpn) -> DataName {
+        DataName::Page(lpn)
+    }
 
     /// The page that a read of a logical page would use now if only the copies that pass `there` counted, and the name
     /// of its data; `None` if no such copy may be chosen. The tables run ahead of the flash: this is for a driver that

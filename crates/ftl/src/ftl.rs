@@ -17,7 +17,7 @@ use crate::ids::{Content, Lpn, TraceSizes};
 use crate::image::PageImage;
 use crate::inverted::{InvertedMap, InvertedScheme};
 use crate::loads::LoadView;
-use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is_page};
+use crate::op::{DataName, FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is_page};
 use crate::page::spread::{SpreadConfig, SpreadPolicy, Spreader};
 use crate::page::{PageMap, PageScheme, WrittenContents};
 use crate::paging::{Layout, Map, Paging, Tables};
@@ -259,6 +259,10 @@ impl Ftl {
 impl Controller for Ftl {
     fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> FtlResult<ReadOutcome> {
         with_tables!(&mut self.tables, scheme => host::read(&mut **scheme, &mut self.flash, lpn, loads))
+    }
+
+    fn ram_name(&self, lpn: Lpn) -> DataName {
+        with_tables!(&self.tables, scheme => scheme.ram_name(lpn, &self.flash))
     }
 
     fn locate_among(

@@ -56,7 +56,7 @@ pub use image::{BlockImage, BlockUse, OpenFor, PageImage};
 pub use jobs::BackgroundConfig;
 pub use loads::LoadView;
 pub use op::{
-    Cause, FlashOp, Host, IDLE_STEP, Lookup, NO_JOB, OpKind, PagingSizes, ReadOutcome, ReadTarget,
+    Cause, DataName, FlashOp, Host, IDLE_STEP, Lookup, NO_JOB, OpKind, PagingSizes, ReadOutcome, ReadTarget,
     WriteOutcome,
 };
 pub use page::spread;

@@ -100,6 +100,17 @@ pub struct ReadTarget {
     pub redirected: bool,
 }
 
+/// What a copy of a logical page's data in RAM is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DataName {
+    /// The logical page: the tables know of no other with these data. A write or a trim changes them.
+    Page(Lpn),
+    /// A list of duplicate pages. No later list has its number.
+    Twins(u64),
+    /// A content that the fingerprint store has.
+    Content(Content),
+}
+
 /// The controller's answer to a page read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOutcome {

@@ -10,7 +10,7 @@ use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::ids::{Content, Lpn, Owner};
 use crate::image::PageImage;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host};
+use crate::op::{Cause, DataName, FlashOp, Host};
 use crate::paging::{Map, Tables};
 
 /// A mapping scheme. Optional capabilities have defaults.
@@ -44,6 +44,11 @@ pub(crate) trait MappingScheme: flashtwin_bits::State {
     #[inline]
     fn data_name(&self, _lpn: Lpn, ppn: Ppn) -> u64 {
         u64::from(ppn.number())
+    }
+
+    /// What a copy of the data in RAM would be known by, so that all logical pages that share them find it.
+    fn ram_name(&self, lpn: Lpn, _flash: &Flash) -> DataName {
+        DataName::Page(lpn)
     }
 
     /// Counts a read of a page's content. Returns whether it is its first, and whether there are further copies.

@@ -241,12 +241,18 @@ pub struct EngineConfig {
     /// `"buffered"`.
     #[schemars(extend("x-moves" = "reads and writes: what the DRAM of the controller takes"))]
     pub write_cache_pages: u32,
-    /// Time of DRAM and link for a page that RAM takes, in microseconds: a delay in the write cache,
+    /// Pages of a cache in controller DRAM for data that were read, for example 4096; 0: none. The
+    /// least recently read page leaves. Pages that the tables know to hold the same data take one
+    /// place: a content of a content-addressed drive, and duplicate pages of `ds-ftl`. A page read
+    /// from there takes `engine.write_cache_us` and no flash read.
+    #[schemars(extend("x-moves" = "reads: whether controller DRAM serves those of pages that were read before"))]
+    pub read_cache_pages: u32,
+    /// Time of DRAM and link for a page that RAM takes, in microseconds: a delay in both caches,
     /// and the least time of a write with `write_completes = "buffered"` or `"hashed"`. For example
     /// 8; four data-centre drives take 8 to 10 for a buffered write at light load, as a median
     /// (SSD-iq, PVLDB 18(11), 2025). 0 only where `engine.controller_us` has it, because no write
     /// is free.
-    #[schemars(extend("x-when" = "engine.write_cache_pages != 0 or engine.write_completes = buffered|hashed", "x-moves" = "reads and writes: how long the DRAM of the controller takes"))]
+    #[schemars(extend("x-when" = "engine.write_cache_pages != 0 or engine.read_cache_pages != 0 or engine.write_completes = buffered|hashed", "x-moves" = "reads and writes: how long the DRAM of the controller takes"))]
     pub write_cache_us: f64,
     /// Mean of a random time beside `engine.write_cache_us`, in microseconds, with
     /// `write_completes = "buffered"` or `"hashed"`; 0: none. For example 0.8: data-centre drives
@@ -338,6 +344,7 @@ impl Default for EngineConfig {
             buffer_reads: true,
             multi_plane: MultiPlane::None,
             write_cache_pages: 0,
+            read_cache_pages: 0,
             write_cache_us: 9.0,
             write_cache_spread_us: 0.0,
             write_cache_dirty: 0.5,

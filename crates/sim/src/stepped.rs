@@ -148,6 +148,7 @@ impl SteppedDrive {
     /// A content that is not needed any more: its number is another's from now on.
     pub fn forget_content(&mut self, content: u32) {
         self.engine.controller_mut().forget_content(Content::new(content));
+        self.engine.forget_cached(Content::new(content));
     }
 
     /// Lets time pass. After an error of the controller results have no meaning.

@@ -63,6 +63,7 @@ class Prices:
         is_protected = run["config.engine.write_cache_protected"]
         protected = places + (cached if is_protected else 0)
         ram = run.get("ram.total_bytes", 0) * max(whole, 1.0) + (0 if is_protected else cached)
+        ram += run.get("config.engine.read_cache_pages", 0) * page_bytes
         lanes = max(run["config.engine.hash_lanes"], 1) if run.get("page_ops.pages_hashed") else 0
         dies = math.prod(run[f"config.nand.{level}"] for level in ("channels", "chips_per_channel", "dies_per_chip"))
         memory = self.flash_gib * worn * capacity_bytes + self.ram_gib * ram + self.protected_ram_gib * protected

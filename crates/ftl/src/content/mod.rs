@@ -16,7 +16,7 @@ use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::image::PageImage;
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host};
+use crate::op::{Cause, DataName, FlashOp, Host};
 use crate::paging::{Paging, Tables};
 use crate::scheme::{MappingScheme, audit_pages, unfit};
 use background::Background;
@@ -234,6 +234,13 @@ impl MappingScheme for ContentScheme {
     fn places_of_owner(&self, owner: Owner) -> (Ppn, &[Ppn]) {
         let vpn = owner.id();
         (self.tables.map.home(vpn), self.tables.map.replica_ppns(vpn))
+    }
+
+    fn ram_name(&self, lpn: Lpn, _flash: &Flash) -> DataName {
+        let (map, vpn) = (&self.tables.map, self.tables.map.vpn_of(lpn));
+        let content = if vpn == NO_VPN { None } else { Some(map.content(vpn)) };
+        let known = content.filter(|&content| map.fingerprints.peek(content) == vpn);
+        known.map_or(DataName::Page(lpn), DataName::Content)
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use crate::flash::counters::TableSizes;
 use crate::ids::{Content, Lpn, Owner};
 use crate::image::PageImage;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, is_page};
+use crate::op::{Cause, DataName, FlashOp, Host, is_page};
 use crate::paging::Tables;
 use crate::scheme::{MappingScheme, audit_pages, unfit};
 pub(crate) use map::InvertedMap;
@@ -53,6 +53,13 @@ impl MappingScheme for InvertedScheme {
     #[inline]
     fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
         (self.tables.map.get(lpn), &[])
+    }
+
+    fn ram_name(&self, lpn: Lpn, flash: &Flash) -> DataName {
+        let ppn = self.tables.map.get(lpn);
+        let content = if is_page(ppn) { flash.blocks.owner(ppn).map(Owner::id::<Content>) } else { None };
+        let known = content.filter(|&content| self.tables.map.hashes.peek(content) == ppn);
+        known.map_or(DataName::Page(lpn), DataName::Content)
     }
 
     #[inline]

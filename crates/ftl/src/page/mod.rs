@@ -13,7 +13,7 @@ use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::ids::{Content, Lpn, NO_CONTENT, Owner, PageData, TablePage};
 use crate::image::PageImage;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, is_page};
+use crate::op::{Cause, DataName, FlashOp, Host, is_page};
 use crate::paging::{EntriesOf, Layout, Map, Tables};
 use crate::scheme::{MappingScheme, audit_pages, unfit};
 pub(crate) use map::PageMap;
@@ -201,6 +201,11 @@ impl MappingScheme for PageScheme {
             Some(serial) => 1 << 32 | serial << 33,
             None => u64::from(ppn.number()),
         }
+    }
+
+    fn ram_name(&self, lpn: Lpn, _flash: &Flash) -> DataName {
+        let serial = self.spreader().and_then(|spreader| spreader.serial(lpn));
+        serial.map_or(DataName::Page(lpn), DataName::Twins)
     }
 
     #[inline]

@@ -22,6 +22,7 @@ mod plain_drive;
 mod plain_parts;
 mod program_waits;
 mod queueing;
+mod read_cache;
 mod refusals;
 mod relations;
 mod requests;

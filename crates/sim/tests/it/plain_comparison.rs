@@ -74,6 +74,7 @@ fn rules(rng: &mut Rng, order: String, resolved: &Resolved) -> Rules {
         ram_spread_ns: pick(rng, &[0, 0, 3_000]),
         seed: resolved.config.seed,
         is_protected: rng.below(2) == 0,
+        read_cache_pages: pick(&mut rng.clone(), &[0, 0, 5, 40]),
     }
 }
 
@@ -85,6 +86,7 @@ fn answer_by(rules: &Rules, resolved: &mut Resolved) {
     engine.write_cache_us = rules.ram_ns as f64 / 1000.0;
     engine.write_cache_spread_us = rules.ram_spread_ns as f64 / 1000.0;
     engine.write_cache_protected = rules.is_protected;
+    engine.read_cache_pages = rules.read_cache_pages as u32;
 }
 
 /// The rules of a drive. Shares of blocks are whole percent, so that the plain drive rounds without floats.

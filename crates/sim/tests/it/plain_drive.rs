@@ -2,6 +2,8 @@
 //! greedy collection in steps and in idle time, units that serve one operation at a time, channels. It searches lists
 //! from end to end where the engine keeps tables, and it is short enough to be read in one go.
 
+mod reads;
+
 use std::collections::VecDeque;
 
 use flashtwin_sim::WriteCompletes;
@@ -44,6 +46,12 @@ pub(crate) struct Drive {
     pub(crate) counts: Counts,
     /// Of each request, trims aside.
     pub(crate) responses: Vec<Option<u64>>,
+    /// Reads of the cache under way to the host: when they are there, and of which request.
+    cached_reads: VecDeque<(u64, usize)>,
+    /// Names of data, the latest read last.
+    cached: Vec<usize>,
+    /// Of reads under way: request and name.
+    asked: Vec<(usize, usize)>,
     busy_ns: u64,
     /// Time of the collection ordered since the last batch of it began, and when that batch ends.
     collection_ns: u64,
@@ -76,6 +84,9 @@ impl Drive {
             waiting: VecDeque::new(),
             counts: COUNTED.map(|figure| (figure, 0)).into(),
             responses: Vec::new(),
+            cached_reads: VecDeque::new(),
+            cached: Vec::new(),
+            asked: Vec::new(),
             busy_ns: 0,
             collection_ns: 0,
             batch_ends: 0,
@@ -129,7 +140,7 @@ impl Drive {
         *self.counts.entry(figure).or_default() += u64::from(happened);
     }
 
-    /// Everything that happens until `limit`: hashes first, then lower units.
+    /// Everything that happens until `limit`: answers of the cache first, then hashes, then lower units.
     fn until(&mut self, limit: u64) {
         loop {
             let hashed = self.hashing.front().map_or(NEVER, |write| write.ready);
@@ -138,8 +149,13 @@ impl Drive {
                 None => self.units[unit].looks_again.unwrap_or_else(|| self.idle_work_at(unit)),
             };
             let (due, unit) = (0..self.units.len()).map(|unit| (due(unit), unit)).min().unwrap();
-            if due.min(hashed) > limit {
+            let answered = self.cached_reads.front().map_or(NEVER, |answer| answer.0);
+            if due.min(hashed).min(answered) > limit {
                 return;
+            }
+            if answered <= due.min(hashed) {
+                self.answer_cached_read();
+                continue;
             }
             self.now = due.min(hashed);
             if hashed <= due {
@@ -154,44 +170,6 @@ impl Drive {
                 None => self.collect_in_idle_time(unit),
             }
         }
-    }
-
-    fn read(&mut self, lpn: usize, request: usize) {
-        if let Some(write) = self.hashing.iter_mut().rev().find(|write| write.lpn == lpn) {
-            write.reads += 1;
-            self.count("page_ops.buffer_reads", true);
-            return self.page_done(request, self.now);
-        }
-        let Some(data) = self.data_of[lpn] else {
-            self.count("page_ops.unmapped_reads", true);
-            return self.page_done(request, self.now);
-        };
-        self.stored[data].reads += 1;
-        let Stored { home, ref copies, .. } = self.stored[data];
-        let unread = self.unread.iter().find(|&&(to, _)| to == home).map(|&(_, from)| from);
-        let home_has = unread.or(Some(home).filter(|&home| self.is_on_flash(home)));
-        let (units, unit) = (self.units.len(), self.unit_of(home));
-        let least =
-            |units: &mut dyn Iterator<Item = usize>| units.min_by_key(|&unit| self.units[unit].load());
-        let chosen = match self.rules.system {
-            System::Conventional | System::CaSsd => unit,
-            System::RrSsd => least(&mut [unit].into_iter().chain(copies.iter().copied())).unwrap(),
-            System::Oracle => least(&mut (0..units).map(|step| (unit + step) % units)).unwrap(),
-        };
-        // A copy is there as soon as its period has begun, the home page when it is programmed.
-        match home_has {
-            Some(place) if chosen == unit => self.read_from(place, request),
-            None if chosen == unit || self.rules.system == System::Oracle => {
-                self.count("page_ops.buffer_reads", true);
-                self.page_done(request, self.now);
-            }
-            _ => self.read_from(self.rules.first_page_of(chosen), request),
-        }
-    }
-
-    fn read_from(&mut self, place: PageAddress, request: usize) {
-        self.count("flash_reads.host", true);
-        self.order(Operation::of_host(Kind::Read, place, request));
     }
 
     fn arrive(&mut self, lpn: usize, content: u32, request: usize) {
@@ -248,6 +226,7 @@ impl Drive {
         if let Some(old) = self.data_of[lpn].take() {
             self.stored[old].references -= 1;
             if self.stored[old].references == 0 {
+                self.forget_cached(old);
                 self.free(self.stored[old].home);
             }
         }
@@ -416,6 +395,7 @@ impl Drive {
         let response = self.responses[request].as_mut().unwrap();
         *response = (*response).max(at - self.arrivals[request]);
         self.pages_left[request] -= 1;
+        self.note_read(request);
     }
 
     /// Writes take the time of RAM at least. A flush waits until all writes before it are answered and safe.

@@ -49,7 +49,9 @@ pub(crate) struct Rules {
     pub(crate) write_completes: WriteCompletes,
     /// 0: no bound.
     pub(crate) write_buffer_pages: usize,
-    /// The least time of a write that controller RAM answers, and whether the RAM survives a power cut.
+    /// 0: nothing that was read is kept.
+    pub(crate) read_cache_pages: usize,
+    /// The least time of a write that controller RAM answers and the time of a cached read, and whether the RAM survives a power cut.
     pub(crate) ram_ns: u64,
     pub(crate) ram_spread_ns: u64,
     pub(crate) seed: u64,
@@ -299,13 +301,14 @@ pub(crate) struct Channel {
 /// whatever their cause.
 pub(crate) type Counts = BTreeMap<&'static str, u64>;
 
-pub(crate) const COUNTED: [&str; 10] = [
+pub(crate) const COUNTED: [&str; 11] = [
     "flash_reads.host",
     "flash_writes.host",
     "flash_reads.gc",
     "flash_writes.gc",
     "flash_operations.erases",
     "page_ops.buffer_reads",
+    "page_ops.read_cache_hits",
     "page_ops.unmapped_reads",
     "page_ops.idle_moves",
     "page_ops.allocation_fallbacks",

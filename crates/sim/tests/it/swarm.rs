@@ -59,6 +59,7 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
 
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     engine.write_buffer_pages = pick(rng, &[0, 1, 20]);
+    engine.read_cache_pages = pick(&mut rng.clone(), &[0, 0, 3, 40]);
     (engine.write_cache_us, engine.write_cache_spread_us) =
         pick(rng, &[(0.0, 0.0), (0.0, 2.0), (9.0, 0.0), (9.0, 2.0)]);
     if !engine.answers_from_ram() {

@@ -1,7 +1,10 @@
 use flashtwin_sim::Suspend;
 use flashtwin_sim::engine::{Charge, Ledger};
 
-use crate::bench::{Bench, WRITE_ALL, ledger, read, trim, write, write_part};
+use flashtwin_trace::Op;
+
+use crate::bench::{Bench, WRITE_ALL, figure, ledger, read, replay, system_on, trace_of_pages, trim};
+use crate::bench::{write, write_part};
 
 fn waited(place_ns: u64) -> Ledger {
     ledger(&[(Charge::CachePlace, place_ns)])
@@ -112,4 +115,22 @@ fn answers_take_the_time_of_dram_and_link() {
     let outcome = closed.serve(&[write(0, 0, 0), write(0, 1, 1)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "program", 0)]);
     assert_eq!(outcome.log.response_times(), [9_000, 9_000]);
+}
+
+/// DS-FTL paper 4.2.1: pages are cached in DRAM, and evicted from there; only then their place is chosen and their
+/// duplicates are looked for.
+#[test]
+fn pages_of_ds_ftl_wait_in_dram_before_they_are_spread() {
+    // By their addresses pages 0 and 2 share a channel. Page 0 gets another content while all of them wait.
+    let asks = [(0, 0, 7), (10, 2, 7), (20, 0, 9)];
+    let trace = trace_of_pages(asks.map(|(at, page, content)| (at, Op::Write, page, Some(content))));
+    let counted = |pages: &str| {
+        let sets = [("preload", "none"), ("write_cache_pages", pages), ("write_cache_dirty", "1")];
+        let summary = replay(&trace, &system_on([2, 1, 1, 1, 32, 8], "ds-ftl", &sets)).summary;
+        let count = |path: &str| figure(&summary, path).as_u64().unwrap();
+        (count("flash_writes.host"), count("page_ops.absorbed_writes"), count("page_ops.redirected_writes"))
+    };
+    // When page 2 leaves, nobody has its content.
+    assert_eq!(counted("4"), (2, 1, 0));
+    assert_eq!(counted("0"), (3, 0, 1));
 }

@@ -45,6 +45,8 @@ counts! {
         pub merged_reads: u64,
         /// Page reads served by the write cache.
         pub cache_reads: u64,
+        /// Page reads served by the read cache (`engine.read_cache_pages`).
+        pub read_cache_hits: u64,
         /// Page writes absorbed by the write cache: their page was rewritten or trimmed before it
         /// left the cache.
         pub absorbed_writes: u64,

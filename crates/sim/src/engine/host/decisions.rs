@@ -112,6 +112,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         }
         if write.trimmed {
             self.back.controller.trim(page.lpn);
+            self.interface.page_changed(page.lpn);
             self.back.begin_jobs()?;
         }
         if write.is_sample {
@@ -160,6 +161,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     ) -> Result<bool, SimError> {
         let (controller, loads, own_ops) = self.back.controller_and_loads();
         let outcome = controller.write(page, fingerprinted, &loads, own_ops)?;
+        self.interface.page_changed(page.lpn);
         self.looked_up();
         match outcome.program {
             Some((ppn, _)) => {
@@ -179,7 +181,10 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     pub(super) fn trim_page(&mut self, lpn: Lpn) {
         match self.page_ops.newest(lpn) {
             Some(write) => self.page_ops[write].trimmed = true,
-            None => self.back.controller.trim(lpn),
+            None => {
+                self.back.controller.trim(lpn);
+                self.interface.page_changed(lpn);
+            }
         }
     }
 

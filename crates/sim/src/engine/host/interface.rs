@@ -7,6 +7,7 @@ use flashtwin_trace::Op as HostOp;
 
 use super::flush::{Epoch, Flushes, NO_EPOCH};
 use super::front::{Front, OutgoingRead};
+use super::read_cache::ReadCache;
 use super::slots::Slots;
 use super::write_cache::WriteCache;
 use super::{
@@ -19,7 +20,7 @@ pub(super) struct RamAnswer {
     request: u32,
     /// Of the write cache: the wait for a place.
     waited_ns: u64,
-    /// Of the write buffer: all of the response time.
+    /// Of the write buffer and the read cache: all of the response time.
     charged: OpenLedger,
 }
 
@@ -52,6 +53,7 @@ pub(super) struct Interface {
     pub(super) slots: Slots,
     pub(super) front: Option<Box<Front>>,
     pub(super) write_cache: Option<WriteCache>,
+    pub(super) read_cache: Option<Box<ReadCache>>,
     /// Answers of controller RAM on their way to the host, in order.
     ram_answers: VecDeque<RamAnswer>,
     ram_delay_ns: u64,
@@ -68,6 +70,7 @@ impl Interface {
             slots: Slots::default(),
             front: Front::of(config, page_bytes),
             write_cache: WriteCache::of(config),
+            read_cache: ReadCache::of(config),
             ram_answers: VecDeque::new(),
             ram_delay_ns: config.write_cache_ns(),
             buffer_floor: BufferFloor::of(config, seed),
@@ -106,6 +109,9 @@ impl Interface {
                 return self.answer_from_buffer(books, slot, due_ns, ledger);
             }
         }
+        if let Some(cache) = &mut self.read_cache {
+            cache.answered(slot);
+        }
         self.complete(books, (slot, request, kind), ledger, server);
         self.is_safe(books, request.epoch);
     }
@@ -123,9 +129,13 @@ impl Interface {
         books.accounts.charge(&mut charged, ledger);
         books.accounts.charge(&mut charged, &Ledger::only(Charge::Controller, due_ns - books.now_ns));
         self.requests[request].pages_left = 1;
+        self.answer_later(RamAnswer { due_ns, request, waited_ns: 0, charged });
+    }
+
+    fn answer_later(&mut self, answer: RamAnswer) {
         // Requests arrive in order, but a page may have its hash or its place later than those of the next.
-        let at = self.ram_answers.partition_point(|answer| answer.due_ns <= due_ns);
-        self.ram_answers.insert(at, RamAnswer { due_ns, request, waited_ns: 0, charged });
+        let at = self.ram_answers.partition_point(|other| other.due_ns <= answer.due_ns);
+        self.ram_answers.insert(at, answer);
         self.note_delayed();
     }
 
@@ -321,16 +331,40 @@ impl Interface {
         if self.ram_delay_ns == 0 {
             return self.answered(books, answer);
         }
-        let due_ns = books.now_ns + self.ram_delay_ns;
-        self.ram_answers.push_back(RamAnswer { due_ns, ..answer });
-        self.note_delayed();
+        self.answer_later(RamAnswer { due_ns: books.now_ns + self.ram_delay_ns, ..answer });
     }
 
-    /// The host has the answer for a page that the cache took or served, or for a write that the buffer took.
+    /// The read cache serves a page. `charged` has the waits before.
+    pub(super) fn answer_cached_read<O: Observer>(
+        &mut self,
+        books: &mut Books<'_, O>,
+        request: u32,
+        mut charged: OpenLedger,
+    ) {
+        let own_ns = self.controller_ns + self.ram_delay_ns;
+        books.accounts.charge(&mut charged, &Ledger::only(Charge::Controller, own_ns));
+        let due_ns = books.now_ns + self.ram_delay_ns;
+        let answer = RamAnswer { due_ns, request, waited_ns: 0, charged };
+        match self.ram_delay_ns {
+            0 => self.answered(books, answer),
+            _ => self.answer_later(answer),
+        }
+    }
+
+    /// The data of a page are others from now on.
+    #[inline]
+    pub(super) fn page_changed(&mut self, lpn: Lpn) {
+        if let Some(cache) = &mut self.read_cache {
+            cache.page_changed(lpn);
+        }
+    }
+
+    /// The host has the answer for a page that a cache took or served, or for a write that the buffer took.
     pub(super) fn answered<O: Observer>(&mut self, books: &mut Books<'_, O>, answer: RamAnswer) {
         let RamAnswer { request: number, waited_ns, charged, .. } = answer;
+        let charged = books.accounts.close(charged);
         let Some(request) = self.end_page(number) else { return };
-        let ledger = books.accounts.close(charged).unwrap_or_else(|| {
+        let ledger = charged.unwrap_or_else(|| {
             let mut ledger = Ledger::only(Charge::Controller, self.controller_ns + self.ram_delay_ns);
             ledger.charge(Charge::CachePlace, waited_ns);
             ledger

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`Engine`] | the clock: arrivals, events, checkpoints |
 //! | [`Decider`] | page operations and their waits: mapping tables, hash unit, write buffer |
-//! | [`Interface`] | requests until their answer: front end, write cache, flushes |
+//! | [`Interface`] | requests until their answer: front end, write and read cache, flushes |
 //! | [`BackEnd`] | the controller, and the array that carries out its orders |
 //!
 //! A page write is decided when its hash is known, a page read when it arrives.
@@ -29,6 +29,7 @@ mod intake;
 mod interface;
 mod look_ahead;
 mod page_op;
+mod read_cache;
 mod reads;
 mod request;
 mod slots;
@@ -44,7 +45,7 @@ mod writes;
 
 use flashtwin_bits::By;
 pub use flashtwin_ftl::Controller;
-use flashtwin_ftl::TablePage;
+use flashtwin_ftl::{Content, TablePage};
 use flashtwin_nand::{Chip, FlashArray, NandDevice};
 
 use super::accounts::{Accounts, Books, Charge, Completed, Ledger, Observer, OpenLedger, ServedBy};
@@ -117,6 +118,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     pub(crate) fn controller_mut(&mut self) -> &mut C {
         &mut self.decider.back.controller
+    }
+
+    /// A content's number is another's from now on.
+    pub(crate) fn forget_cached(&mut self, content: Content) {
+        if let Some(cache) = &mut self.decider.interface.read_cache {
+            cache.forget_content(content);
+        }
     }
 
     pub fn accounts(&self) -> &Accounts<O> {

@@ -31,6 +31,8 @@ pub(super) enum State {
     Hashed,
     /// A read that waits for mapping tables. Then it reads this page, whose data have this name, or needs no flash.
     ReadTables(Option<(ReadTarget, u64)>),
+    /// A read that waits for mapping tables. The read cache has its data.
+    ReadCached,
     /// A read that waits for mapping tables and, in the array under this number, for the program of its page.
     ReadProgram(u32),
     /// A read that waits for the decision of the newest write of its page.

@@ -1,4 +1,5 @@
-//! Page reads: from the write cache, from a write that is not decided yet, from controller RAM, or from the flash.
+//! Page reads: from the write cache, from a write that is not decided yet, from the read cache, from controller RAM, or
+//! from the flash.
 
 use flashtwin_ftl::{Lpn, ReadOutcome, ReadTarget};
 
@@ -32,6 +33,12 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         let outcome = controller.read(lpn, &loads)?;
         let walk = self.looked_up();
         match outcome {
+            ReadOutcome::Flash { .. }
+                if self.interface.read_cache.is_some() && self.is_cached(lpn, request) =>
+            {
+                self.read_from_cache(lpn, request, walk, charged);
+                return Ok(());
+            }
             ReadOutcome::Flash { target, data, .. } => {
                 if let Some(ppn) = self.back.array.place_on_flash(target.ppn) {
                     let target = ReadTarget { ppn, ..target };
@@ -50,6 +57,23 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             walk => self.wait_to_read(lpn, None, request, walk, charged),
         }
         Ok(())
+    }
+
+    #[inline(never)]
+    fn is_cached(&mut self, lpn: Lpn, request: u32) -> bool {
+        let name = self.back.controller.ram_name(lpn);
+        self.interface.read_cache.as_mut().is_some_and(|cache| cache.read(name, request))
+    }
+
+    #[inline(never)]
+    fn read_from_cache(&mut self, lpn: Lpn, request: u32, walk: u32, charged: OpenLedger) {
+        self.back.accounts.counts.pages.read_cache_hits += 1;
+        if walk == NONE {
+            return self.interface.answer_cached_read(&mut self.back.books(), request, charged);
+        }
+        let (state, now) = (State::ReadCached, self.back.now_ns());
+        let op = self.page_ops.insert(page_read(lpn), request, state, charged, now);
+        self.wait_for_tables(walk, op);
     }
 
     /// Reads a flash page. If `walk` lists missing table pages, the read waits for them first.

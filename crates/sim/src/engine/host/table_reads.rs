@@ -53,6 +53,10 @@ impl<C: Controller, O: Observer> Decider<C, O> {
                     None => self.page_done_in_ram(request, charged),
                 }
             }
+            State::ReadCached => {
+                let PageOp { request, charged, .. } = self.page_ops.remove(op);
+                self.interface.answer_cached_read(&mut self.back.books(), request, charged);
+            }
             State::ReadProgram(at) => {
                 let PageOp { charged, .. } = self.page_ops.remove(op);
                 self.back.array.awaited_read_comes(at, charged, &mut self.back.accounts);

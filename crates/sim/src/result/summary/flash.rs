@@ -53,8 +53,9 @@ impl FlashReads {
         let from_flash = |cause: Cause| by(cause).saturating_sub(counts.own_buffer_reads[cause as usize]);
         FlashReads {
             // Reads of pages that were not decided yet never came to the controller.
-            host: (by(Cause::Host) + counts.undecided_reads)
-                .saturating_sub(counts.pages.buffer_reads + counts.pages.merged_reads),
+            host: (by(Cause::Host) + counts.undecided_reads).saturating_sub(
+                counts.pages.buffer_reads + counts.pages.merged_reads + counts.pages.read_cache_hits,
+            ),
             read_modify_write: by(Cause::ReadModifyWrite).saturating_sub(counts.old_page_buffer_reads),
             gc: from_flash(Cause::Gc),
             replica: from_flash(Cause::Replica),

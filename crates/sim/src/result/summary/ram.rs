@@ -42,6 +42,8 @@ pub(super) struct Ram {
     partition_bytes: u64,
     /// Pages of the write cache.
     write_cache_bytes: u64,
+    /// Pages of the read cache.
+    read_cache_bytes: u64,
     /// The lists of priority-LRU.
     priority_lists_bytes: u64,
     /// The mapping cache, which the total counts instead of the tables in it; `null` when
@@ -72,6 +74,7 @@ impl Ram {
         };
         ram.partition_bytes = sizes.partition_bytes;
         ram.write_cache_bytes = u64::from(resolved.config.engine.write_cache_pages) * page_bytes;
+        ram.read_cache_bytes = u64::from(resolved.config.engine.read_cache_pages) * page_bytes;
         ram.page_map_bytes = sizes.mapped_lpns * NUMBER_BYTES;
         (ram.two_level_total_bytes, ram.inverted_total_bytes) = totals.unzip();
         ram.table_directory_bytes = paging.map(|paging| paging.pages * NUMBER_BYTES);
