@@ -372,6 +372,8 @@ def test_prices_by_hand(tmp_path: Path) -> None:
     usual = Prices.read()
     expected = 64 * 0.5 + 80.0 * 16 / 1024 + 40.0 * 64 / 1024 + usual.die * dies
     assert usual.of(numbers, 64 * 2**30, 100) == pytest.approx(expected)
+    with_reads = numbers | {"config.engine.read_cache_pages": 4096}
+    assert usual.of(with_reads, 64 * 2**30, 100) == pytest.approx(expected + 40.0 * 16 / 1024)
     (tmp_path / "mine.toml").write_text("flash_gib = 2\n")
     assert Prices.read(tmp_path / "mine.toml").of(numbers, 64 * 2**30, 100) == pytest.approx(expected + 32)
     for wrong in ("flash = 1", "lane = 'much'", "lane = -1", "lane"):
