@@ -21,7 +21,8 @@ SMALL = {
 #: Keys of drives, of which some are drawn, as far as a system can have them.
 KEYS: list[dict[str, Any]] = [
     {"ftl.mapping_cache.bytes": 16_384, "ftl.mapping_cache.checkpoint_s": 0.01}, {"ftl.mapping_cache.bytes": 8_192},
-    {"engine.write_cache_pages": 24}, {"engine.read_cache_pages": 24}, {"engine.write_completes": "buffered"}, {"engine.flush": "none"},
+    {"engine.write_cache_pages": 24}, {"engine.read_cache_pages": 24},
+    {"engine.write_completes": "buffered"}, {"engine.flush": "none"},
     {"engine.slots": 6}, {"engine.link_mb_s": 200.0}, {"replay.queue_limit": 5}, {"engine.controller_us": 3.0},
     {"replay.warm_up_s": 0.015}, {"replay.preload": "footprint"}, {"verify": True}, {"replay.content": "unique"},
     {"engine.merge_reads": "same-page"}, {"nand.blocks_per_plane": 40}, {"ftl.gc.idle": "reserve"},
