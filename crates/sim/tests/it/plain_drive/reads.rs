@@ -77,9 +77,9 @@ impl Drive {
         if self.pages_left[request] > 0 {
             return;
         }
-        let (read, rest) = self.asked.iter().partition(|asked| asked.0 == request);
+        let (read, rest): (Vec<_>, Vec<_>) = self.asked.iter().partition(|asked| asked.0 == request);
         self.asked = rest;
-        for (_, name) in Vec::<(usize, usize)>::from(read) {
+        for (_, name) in read {
             let is_dead = self.rules.system == System::Conventional && self.stored[name].references == 0;
             self.cached.retain(|&other| other != name);
             self.cached.extend((!is_dead).then_some(name));
