@@ -169,6 +169,11 @@ impl VirtualDrive {
         self.receivers().for_host.get_or_insert_default().take(&name)
     }
 
+    /// Like [`VirtualDrive::take_completed`], at most `most` of them and only number, time, and response time in ns.
+    pub fn take_times(&mut self, most: usize) -> Vec<[u64; 3]> {
+        self.receivers().for_host.get_or_insert_default().take_times(most).collect()
+    }
+
     /// Serves everything under way; the results of a replay of all requests.
     pub fn finish(self) -> Result<RunResult, SimError> {
         check_warm_up("drive", self.clock_ns as i64, &self.replay.resolved)?;

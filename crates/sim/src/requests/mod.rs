@@ -68,6 +68,14 @@ impl HostRequests {
         self.ahead.iter().map(|(done_ns, _)| *done_ns).min()
     }
 
+    /// At most `most` of the requests completed by now, in their order: number, time, and response time.
+    pub(crate) fn take_times(&mut self, most: usize) -> impl Iterator<Item = [u64; 3]> {
+        let most = most.min(self.done.len());
+        self.done.drain(..most).map(|(done_ns, Entry { arrived, total_ns, .. })| {
+            [arrived.number, done_ns, total_ns.unwrap_or(0)]
+        })
+    }
+
     /// The requests completed since the last call: `id`, `done_ns` and the columns of the table of requests.
     pub(crate) fn take(&mut self, system: &str) -> Result<RecordBatch, ArrowError> {
         let (done_ns, done): (Vec<i64>, Vec<Entry>) =
