@@ -4,23 +4,20 @@ use flashtwin_nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::content::replication::degree::DegreePolicy;
-use crate::content::replication::placement::PlacementPolicy;
 use crate::content::replication::{ReplicationConfig, ReplicationPolicy};
 use crate::dedup::{DedupConfig, TableKind};
 use crate::error::RangeError;
 use crate::flash::GcConfig;
-use crate::flash::allocation::{AllocationConfig, AllocationPolicy};
+use crate::flash::allocation::AllocationConfig;
 use crate::flash::blocks::Stream;
 use crate::flash::partition::PartitionConfig;
-use crate::flash::victim::VictimPolicy;
 use crate::flash::wear::WearConfig;
 use crate::foreign::{Foreign, ForeignName};
 use crate::jobs::BackgroundConfig;
 use crate::names;
 use crate::page::spread::{SpreadConfig, SpreadPolicy};
 use crate::paging::{MappingCacheConfig, Shape};
-use crate::redirection::{RedirectionConfig, RedirectionPolicy};
+use crate::redirection::RedirectionConfig;
 
 /// Policies of the controller.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -209,26 +206,15 @@ impl FtlConfig {
 impl FtlConfig {
     /// Keys with a policy from outside: below `ftl`, the key's family, and the policy.
     pub fn foreign_names(&self) -> Vec<(&'static str, &'static str, ForeignName)> {
-        let mut found = Vec::new();
-        if let VictimPolicy::Foreign(name) = self.gc.victim {
-            found.push(("gc.victim", "victim", name));
-        }
-        if let AllocationPolicy::Foreign(name) = self.allocation.policy {
-            found.push(("allocation.policy", "allocation", name));
-        }
-        if let RedirectionPolicy::Foreign(name) = self.redirection.policy {
-            found.push(("redirection.policy", "redirection", name));
-        }
-        if let PlacementPolicy::Foreign(name) = self.replication.placement {
-            found.push(("replication.placement", "placement", name));
-        }
-        if let ReplicationPolicy::Foreign(name) = self.replication.policy {
-            found.push(("replication.policy", "replication.period", name));
-        }
-        if let DegreePolicy::Foreign(name) = self.replication.degree {
-            found.push(("replication.degree", "degree", name));
-        }
-        found
+        let names = [
+            ("gc.victim", "victim", self.gc.victim.foreign()),
+            ("allocation.policy", "allocation", self.allocation.policy.foreign()),
+            ("redirection.policy", "redirection", self.redirection.policy.foreign()),
+            ("replication.placement", "placement", self.replication.placement.foreign()),
+            ("replication.policy", "replication.period", self.replication.policy.foreign()),
+            ("replication.degree", "degree", self.replication.degree.foreign()),
+        ];
+        names.into_iter().filter_map(|(key, family, name)| Some((key, family, name?))).collect()
     }
 
     pub(crate) fn check_foreign(&self) -> Result<(), RangeError> {

@@ -100,8 +100,13 @@ pub trait ForeignRule: Send {
 
 /// Makes the rules of a run.
 pub trait ForeignPolicies: Send + Sync {
-    /// The rule of a policy, whose columns have these lengths.
-    fn rule(&self, family: &'static str, name: ForeignName, columns: &[usize]) -> Box<dyn ForeignRule>;
+    /// The rule of a policy, whose columns have these lengths. `None` after a failure, as of [`ForeignRule::ask`].
+    fn rule(
+        &self,
+        family: &'static str,
+        name: ForeignName,
+        columns: &[usize],
+    ) -> Option<Box<dyn ForeignRule>>;
 }
 
 /// The maker of the rules, beside the configuration that names them. It is no part of what a configuration says.
@@ -122,14 +127,14 @@ impl fmt::Debug for Foreign {
 
 impl Foreign {
     pub(crate) fn rule(&self, family: &'static str, name: ForeignName, columns: &[usize]) -> Rule {
-        Rule(match &self.0 {
-            Some(policies) => policies.rule(family, name, columns),
-            None => Box::new(Absent(columns.iter().map(|&length| vec![0; length]).collect())),
-        })
+        let made = self.0.as_ref().and_then(|policies| policies.rule(family, name, columns));
+        Rule(
+            made.unwrap_or_else(|| Box::new(Absent(columns.iter().map(|&length| vec![0; length]).collect()))),
+        )
     }
 }
 
-/// Stands where nobody handed in the policies.
+/// Stands where nobody handed in the policies, or one could not be made.
 struct Absent(Vec<Vec<i64>>);
 
 impl ForeignRule for Absent {

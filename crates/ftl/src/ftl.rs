@@ -203,11 +203,10 @@ impl Ftl {
         self.flash.verify();
     }
 
-    /// Gives [`crate::PartitionPolicy::Offline`] the partition of each logical page, 0 the hottest. Call it before the
-    /// first write. Pages beyond the list are in the coldest partition.
+    /// Gives a policy that [is told](crate::PartitionPolicy::is_told) the partition of each logical page, 0 the hottest.
+    /// Call it before the first write. Pages beyond the list are in the coldest partition.
     pub fn assign_partitions(&mut self, of_page: Vec<u8>) {
-        let partitions = self.flash.blocks.partitions();
-        self.flash.partitions.assign(partitions, of_page);
+        self.flash.partitions.tell(of_page);
     }
 
     /// Writes a logical page's content to another place, as ageing does. A page that is not mapped is left alone.

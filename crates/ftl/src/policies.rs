@@ -50,6 +50,13 @@ macro_rules! policies {
         impl $Family {
             /// All of them, in the order of the table.
             pub const ALL: [Self; [$(stringify!($Name)),+].len()] = [$(Self::$Name),+];
+
+            $(
+                /// The name of a policy from outside.
+                pub(crate) fn foreign(self) -> Option<$crate::foreign::ForeignName> {
+                    if let Self::Foreign($foreign) = self { Some($foreign) } else { None }
+                }
+            )?
         }
     };
 }

@@ -101,18 +101,6 @@ fn title(family: &str, name: ForeignName) -> String {
     format!("the {family} policy '{}'", own.unwrap_or_default())
 }
 
-/// The number that a family's policies are called with.
-fn argument(family: &str) -> &'static str {
-    match family {
-        "victim" => "plane",
-        "placement" => "home",
-        "allocation" => "address",
-        "redirection" => "copies",
-        "replication.period" => "budget",
-        _ => "popularity",
-    }
-}
-
 struct PythonPolicies {
     fault: Arc<Fault>,
     seed: u64,
@@ -120,52 +108,36 @@ struct PythonPolicies {
 }
 
 impl ForeignPolicies for PythonPolicies {
-    fn rule(&self, family: &'static str, name: ForeignName, columns: &[usize]) -> Box<dyn ForeignRule> {
+    fn rule(
+        &self,
+        family: &'static str,
+        name: ForeignName,
+        columns: &[usize],
+    ) -> Option<Box<dyn ForeignRule>> {
         let made = Python::attach(|py| -> PyResult<PythonRule> {
             let module = py.import("flashtwin.policies.calling")?;
             let lengths = columns.to_vec();
             let made = module.call_method1("prepared", (name.text(), lengths, self.seed, self.levels))?;
-            let (call, compiled, table, columns, keeper): (_, _, Option<_>, Vec<(usize, usize)>, _) =
-                made.extract()?;
+            let (call, compiled, argument, table, columns, keeper): (
+                _,
+                _,
+                _,
+                Option<_>,
+                Vec<(usize, usize)>,
+                _,
+            ) = made.extract()?;
             let columns =
                 columns.into_iter().map(|(address, length)| (address as *mut i64, length)).collect();
             let fault = Arc::clone(&self.fault);
-            Ok(PythonRule { family, name, call, compiled, table, columns, keeper, fault })
+            Ok(PythonRule { family, name, call, compiled, argument, table, columns, keeper, fault })
         });
         match made {
-            Ok(rule) => Box::new(rule),
+            Ok(rule) => Some(Box::new(rule)),
             Err(error) => {
                 self.fault.set(error);
-                Box::new(Failed(columns.iter().map(|&length| vec![0; length]).collect()))
+                None
             }
         }
-    }
-}
-
-/// A policy that could not be made.
-struct Failed(Vec<Vec<i64>>);
-
-impl ForeignRule for Failed {
-    fn column(&mut self, at: usize) -> &mut [i64] {
-        &mut self.0[at]
-    }
-
-    fn ask(&mut self, _: i64) -> Option<i64> {
-        None
-    }
-
-    fn plan(&mut self, _: i64, _: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>> {
-        None
-    }
-
-    fn refuse(&mut self, _: i64, _: &str, _: &str) {}
-
-    fn save(&self) -> Result<String, String> {
-        Err("its policy failed".into())
-    }
-
-    fn load(&mut self, _: &str) -> Result<(), String> {
-        Err("its policy failed".into())
     }
 }
 
@@ -175,6 +147,8 @@ struct PythonRule {
     call: Py<PyAny>,
     /// The address of a compiled function; 0 where there is none.
     compiled: usize,
+    /// The number that the family's policies are called with, for example "plane".
+    argument: String,
     /// The argument after the number.
     table: Option<Py<PyAny>>,
     /// Memory of arrays that `keeper` holds.
@@ -192,7 +166,7 @@ impl PythonRule {
         let shown =
             |value: &Py<PyAny>| value.bind(py).repr().map(|text| text.to_string()).unwrap_or_default();
         let rest = self.table.as_ref().map_or(String::new(), |table| format!(", {}", shown(table)));
-        format!("{} at the call ({}={number}{rest})", title(self.family, self.name), argument(self.family))
+        format!("{} at the call ({}={number}{rest})", title(self.family, self.name), self.argument)
     }
 
     fn fail(&self, py: Python<'_>, number: i64, fault: &str, cause: Option<PyErr>) {

@@ -48,7 +48,6 @@ pub use resolve::{Resolved, device_file, resolve};
 pub use result::{RunResult, results_schema};
 pub use run::{Recording, run, run_following};
 pub use stepped::{SteppedDrive, SteppedRequest};
-pub use temperature::offline_partitions;
 pub use timeline::TimelineTo;
 pub use virtual_drive::VirtualDrive;
 

@@ -8,7 +8,7 @@ use flashtwin_trace::{Op, PageSource, TraceError};
 ///
 /// # Errors
 /// Those of a file that cannot be read again.
-pub fn offline_partitions(trace: &dyn PageSource, partitions: u32) -> Result<Vec<u8>, TraceError> {
+pub(crate) fn offline_partitions(trace: &dyn PageSource, partitions: u32) -> Result<Vec<u8>, TraceError> {
     let mut writes = vec![0u32; trace.outline().pages() as usize];
     let mut windows = trace.windows()?;
     while let Some(window) = windows.next()? {

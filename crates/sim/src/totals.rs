@@ -55,11 +55,13 @@ impl Totals {
             chip_busy_ns: increase(&self.chip_busy_ns, &before.chip_busy_ns),
             channel_busy_ns: increase(&self.channel_busy_ns, &before.channel_busy_ns),
             victim_pages: increase(&self.victim_pages, &before.victim_pages),
-            partition_pages: {
-                let none = std::iter::repeat(&[0; 2]);
-                let pairs = self.partition_pages.iter().zip(before.partition_pages.iter().chain(none));
-                pairs.map(|(now, before)| std::array::from_fn(|at| now[at] - before[at])).collect()
-            },
+            partition_pages: increase(
+                self.partition_pages.as_flattened(),
+                before.partition_pages.as_flattened(),
+            )
+            .as_chunks()
+            .0
+            .to_vec(),
         }
     }
 }

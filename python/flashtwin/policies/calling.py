@@ -99,7 +99,7 @@ class Prepared:
 
     @property
     def table(self) -> PolicyTable | None:
-        names = FAMILIES[self.policy.family][1]
+        names = FAMILIES[self.policy.family].columns
         views = {name: array.view() for name, array in zip(names, self.arrays, strict=True)}
         for view in views.values():
             view.flags.writeable = False
@@ -132,14 +132,14 @@ wrapped: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
 
 def prepared(
     reference: str, lengths: Sequence[int], seed: int, levels: Sequence[int]
-) -> tuple[Callable[..., Any], int, PolicyTable | None, list[tuple[int, int]], Prepared]:
-    """For the core: what to call, its address if it is compiled, the table, the columns, and their keeper."""
+) -> tuple[Callable[..., Any], int, str, PolicyTable | None, list[tuple[int, int]], Prepared]:
+    """For the core: what to call, its address if compiled, the number's name, the table, the columns, their keeper."""
     made = found(reference)
     keeper = Prepared(made, lengths, seed, DriveShape(*levels))
     columns = [(array.ctypes.data, len(array)) for array in keeper.arrays]
     if wrapped:
         keeper.call = wrapped[-1](keeper.call)
-    return keeper.call, made.address, keeper.table, columns, keeper
+    return keeper.call, made.address, FAMILIES[made.family].argument, keeper.table, columns, keeper
 
 
 def _no_call(*_: object) -> None:

@@ -19,20 +19,29 @@ from typing import Any
 from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError, ConfigError, not_installed
 
-#: The families, each with the number that its policies are called with and the table that follows: one class for
-#: all columns, or none.
-FAMILIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "degree": ("popularity", ()),
-    "placement": (
-        "home", ("free_pages", "stored_pages", "erases", "blocks", "popularity", "load", "received", "may"),
-    ),
-    "replication.period": (
-        "budget", ("free_pages", "stored_pages", "erases", "blocks", "popularity", "load", "received"),
-    ),
-    "victim": ("plane", ("valid", "erases", "closed", "changed", "age")),
-    "allocation": ("address", ("load",)),
-    "redirection": ("copies", ("chip", "load", "second_load")),
-}  # fmt: skip
+_CHIPS = ("free_pages", "stored_pages", "erases", "blocks", "popularity", "load", "received")
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the policies of a family are called with."""
+
+    #: The key where they stand, below `ftl`.
+    key: str
+    #: The number.
+    argument: str
+    #: The columns of the table that follows.
+    columns: tuple[str, ...] = ()
+
+
+FAMILIES: Mapping[str, Family] = {
+    "degree": Family("replication.degree", "popularity"),
+    "placement": Family("replication.placement", "home", (*_CHIPS, "may")),
+    "replication.period": Family("replication.policy", "budget", _CHIPS),
+    "victim": Family("gc.victim", "plane", ("valid", "erases", "closed", "changed", "age")),
+    "allocation": Family("allocation.policy", "address", ("load",)),
+    "redirection": Family("redirection.policy", "copies", ("chip", "load", "second_load")),
+}
 _PREFIX = "python:"
 #: Stands for the digest of a policy that has none; a number follows that no other policy has.
 _UNCOVERED = "uncovered-"
@@ -138,7 +147,7 @@ def policy(family: str, /, *, name: str | None = None) -> Callable[[Any], Any]:
             return of
         if family == "replication.period":
             raise ArgumentError(f"{of!r} is no function or class in Python, which a plan of copies has to be")
-        address = _address(of, 2 + len(FAMILIES[family][1]))
+        address = _address(of, 2 + len(FAMILIES[family].columns))
         return CompiledPolicy(Policy(family, _named(own or "compiled"), of, address))
 
     return made

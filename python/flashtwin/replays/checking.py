@@ -12,18 +12,11 @@ import numpy as np
 from flashtwin.arguments import checked
 from flashtwin.errors import ArgumentError, ConfigError
 from flashtwin.policies import calling
-from flashtwin.policies.registry import Policy
+from flashtwin.policies.registry import FAMILIES, Policy
 from flashtwin.replays.presets import System, resolve_text
 from flashtwin.replays.running import replay
 from flashtwin.settings import texts
 from flashtwin.traces.trace import Trace
-
-#: The key of each family.
-_KEYS = {
-    "degree": "ftl.replication.degree", "placement": "ftl.replication.placement", "victim": "ftl.gc.victim",
-    "replication.period": "ftl.replication.policy", "allocation": "ftl.allocation.policy",
-    "redirection": "ftl.redirection.policy",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,6 +117,6 @@ def _system(random: np.random.Generator, family: str, policy: Any) -> System:
         "nand.channels": channels, "nand.chips_per_channel": chips, "nand.dies_per_chip": dies,
         "nand.planes_per_die": planes, "nand.pages_per_block": pages, "nand.blocks_per_plane": blocks,
         "replay.period_s": 60.0, "replay.preload": "footprint", "verify": True, "replay.speed": 1000.0,
-        "seed": int(random.integers(1000)), **on_line, _KEYS[family]: policy,
+        "seed": int(random.integers(1000)), **on_line, f"ftl.{FAMILIES[family].key}": policy,
     }  # fmt: skip
     return resolve_text(name, texts(sets))

@@ -4,30 +4,24 @@ use std::cell::Cell;
 
 use flashtwin_bits::{Loader, Saver, SplitMix64, State, StateResult};
 use flashtwin_nand::Chip;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use crate::policies::policies;
 use crate::rng::Rng;
 
-/// Copy that serves a read where several are equally loaded. The papers name no rule.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TieRule {
+policies! {
+    /// Copy that serves a read where several are equally loaded. The papers name no rule.
+    pub enum TieRule;
+
     /// The home copy; if that is more loaded, the oldest copy, or with `any-chip` the next chip after
     /// the home chip.
     #[default]
-    Home,
+    Home;
     /// The one on the chip of the lowest number.
-    Lowest,
+    Lowest;
     /// The one on the next chip after that of the last read.
-    NextInTurn,
+    NextInTurn;
     /// The one on the next chip after a chip drawn at random.
-    Random,
-}
-
-impl TieRule {
-    #[cfg(test)]
-    pub(crate) const ALL: [Self; 4] = [Self::Home, Self::Lowest, Self::NextInTurn, Self::Random];
+    Random;
 }
 
 #[derive(Debug)]

@@ -25,7 +25,10 @@ pub(crate) trait Replication: flashtwin_bits::State {
     const COPIES_AT_PERIOD_ENDS: bool;
 
     /// Counts and credits a read of a content. Returns whether this was its first read.
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool;
+    #[inline]
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, _blocks: &Blocks, _queue: &mut CopyQueue) -> bool {
+        map.count_read(vpn)
+    }
 
     /// The last logical page is about to leave a content.
     fn dies(&mut self, _vpn: Vpn, _map: &ContentMap, _blocks: &Blocks) {}

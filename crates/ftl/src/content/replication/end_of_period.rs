@@ -3,12 +3,10 @@
 
 use super::chips::Chips;
 use super::contract::{CopyContext, NewCopy, NewPage, Replication, replica_room};
-use super::copy_queue::CopyQueue;
 use super::earning::{Earning, add_shared_copy};
 use super::placement::Equals;
 use crate::content::map::ContentMap;
 use crate::error::FtlResult;
-use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
 use crate::op::{Cause, FlashOp};
 
@@ -73,11 +71,6 @@ impl EndOfPeriod {
 impl Replication for EndOfPeriod {
     const COUNTS_POPULARITY: bool = true;
     const COPIES_AT_PERIOD_ENDS: bool = true;
-
-    #[inline]
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, _blocks: &Blocks, _queue: &mut CopyQueue) -> bool {
-        map.count_read(vpn)
-    }
 
     fn end_period(&mut self, context: &mut CopyContext<'_>) -> FtlResult {
         let order = by_popularity(&context.tables.map, self.equals);

@@ -42,7 +42,7 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn planned(&self, name: ForeignName) -> planned::Planned {
         let chips = self.geometry.chips() as usize;
-        planned::Planned(self.foreign.rule("replication.period", name, &[chips; 7]))
+        planned::Planned { rule: self.foreign.rule("replication.period", name, &[chips; 7]) }
     }
 
     fn earning(&self) -> Earning {

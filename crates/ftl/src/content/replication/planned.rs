@@ -4,18 +4,17 @@ use std::collections::HashMap;
 
 use super::chips::Chips;
 use super::contract::{CopyContext, NewCopy, Replication, chips_in_use, replica_room};
-use super::copy_queue::CopyQueue;
 use super::earning::add_shared_copy;
 use super::end_of_period::{by_popularity, copy_at_once};
 use super::placement::{Equals, ScorePopularity, may_hold};
-use crate::content::map::ContentMap;
 use crate::error::FtlResult;
-use crate::flash::blocks::Blocks;
 use crate::foreign::Rule;
 use crate::ids::Vpn;
 use flashtwin_nand::Chip;
 
-pub(super) struct Planned(pub(super) Rule);
+pub(super) struct Planned {
+    pub(super) rule: Rule,
+}
 
 /// A copy that the plan may not have; it ends the run.
 const EXPECTED: &str = "contents of the table, each with a chip that has free pages and no copy of it yet";
@@ -33,8 +32,8 @@ impl Planned {
             column(&|vpn| blocks.chip_of_page(map.home(vpn)).index() as i64),
         ];
         let budget = context.space.budget_pages.saturating_sub(map.pages_in_use()) as i64;
-        self.0.fill(chips.views().iter().map(|chip| chip.columns()));
-        (budget, self.0.plan(budget, contents).unwrap_or_default())
+        self.rule.fill(chips.views().iter().map(|chip| chip.columns()));
+        (budget, self.rule.plan(budget, contents).unwrap_or_default())
     }
 
     /// Makes one copy; `None` where the plan may not have it, `false` when the space is used up.
@@ -80,11 +79,6 @@ impl Replication for Planned {
     const COUNTS_POPULARITY: bool = true;
     const COPIES_AT_PERIOD_ENDS: bool = true;
 
-    #[inline]
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, _blocks: &Blocks, _queue: &mut CopyQueue) -> bool {
-        map.count_read(vpn)
-    }
-
     fn end_period(&mut self, context: &mut CopyContext<'_>) -> FtlResult {
         let levels = context.tables.map.popularities();
         context.tables.map.replicas.relevel(|vpn| levels[vpn]);
@@ -97,7 +91,11 @@ impl Replication for Planned {
                 Some(false) => break,
                 None => {
                     let [content, chip] = copy;
-                    self.0.refuse(budget, &format!("a copy of content {content} on chip {chip}"), EXPECTED);
+                    self.rule.refuse(
+                        budget,
+                        &format!("a copy of content {content} on chip {chip}"),
+                        EXPECTED,
+                    );
                     break;
                 }
             }
@@ -106,12 +104,4 @@ impl Replication for Planned {
     }
 }
 
-impl flashtwin_bits::State for Planned {
-    fn save(&self, to: &mut flashtwin_bits::Saver<'_>) -> flashtwin_bits::StateResult {
-        self.0.save(to)
-    }
-
-    fn load(&mut self, from: &mut flashtwin_bits::Loader<'_>) -> flashtwin_bits::StateResult {
-        self.0.load(from)
-    }
-}
+flashtwin_bits::state!(Planned { rule });

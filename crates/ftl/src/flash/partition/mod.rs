@@ -4,7 +4,7 @@
 //! Collection moves a page within its partition. A block changes its partition when it is erased.
 
 mod bloom_filters;
-mod offline;
+mod told;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,9 @@ const MOST: u32 = 32;
 
 /// Says to which partition a page of the host goes. 0 is the hottest.
 pub trait PartitionAssignment: Send + flashtwin_bits::State {
+    /// Gives a policy that [is told](PartitionPolicy::is_told) the partition of each page.
+    fn tell(&mut self, _of_page: Vec<u8>) {}
+
     /// The host writes a page: its partition, below the number of partitions.
     fn written(&mut self, lpn: Lpn) -> u8;
 
@@ -46,18 +49,18 @@ policies! {
     /// ratio of update frequencies within a partition that this number of partitions allows (SWC
     /// paper 3.1). No controller knows the future; this is the bound for the other policies.
     #[schemars(extend("x-traits" = ["partitions", "bound"]))]
-    Offline => Some(offline(config.partitions, Vec::new()));
+    Offline => Some(Box::new(told::Told::beforehand(config.partitions)));
     /// As the pages are written, hot from cold, by several Bloom filters (Park and Du, MSST 2011).
     #[schemars(extend("x-traits" = ["partitions"]))]
     BloomFilters => Some(Box::new(bloom_filters::BloomFilters::new(footprint_pages, config.window, config.filter_bits)));
     /// As the host says: each volume of the trace in a partition of its own, by its number; those beyond
     /// the number of partitions share the last one. A partition is a stream, or a placement handle of
     /// FDP (NVMe TP4146), and its reclaim unit a block of every plane.
-    #[schemars(extend("x-traits" = ["partitions", "host-says"]))]
-    Volumes => Some(told_by_host(config.partitions));
+    #[schemars(extend("x-traits" = ["partitions"]))]
+    Volumes => Some(Box::new(told::Told::with_each_write(config.partitions)));
     /// As the host says, by address: `ftl.partition.ranges`.
-    #[schemars(extend("x-traits" = ["partitions", "host-says"]))]
-    Ranges => Some(told_by_host(config.partitions));
+    #[schemars(extend("x-traits" = ["partitions"]))]
+    Ranges => Some(Box::new(told::Told::with_each_write(config.partitions)));
 }
 
 policies! {
@@ -167,17 +170,7 @@ impl PartitionConfig {
     }
 }
 
-fn offline(partitions: u32, of_page: Vec<u8>) -> Box<dyn PartitionAssignment> {
-    Box::new(offline::Offline::new(partitions, of_page))
-}
-
-/// The host sends the partition with each write, so that the controller keeps no list.
-fn told_by_host(partitions: u32) -> Box<dyn PartitionAssignment> {
-    Box::new(offline::Offline::new(partitions, Vec::new()).told_by_host())
-}
-
 pub(crate) struct Partitions {
-    by_host: bool,
     assignment: Option<Box<dyn PartitionAssignment>>,
     /// Page writes of the host by partition; empty with one for all.
     writes: Vec<u64>,
@@ -188,14 +181,14 @@ pub(crate) struct Partitions {
 impl Partitions {
     pub(crate) fn new(config: &PartitionConfig, footprint_pages: u32) -> Self {
         let told_apart = if config.count() > 1 { config.count() as usize } else { 0 };
-        let by_host = matches!(config.policy, PartitionPolicy::Volumes | PartitionPolicy::Ranges);
         let assignment = config.policy.build(config, footprint_pages);
-        Self { by_host, assignment, writes: vec![0; told_apart], moves: vec![0; told_apart] }
+        Self { assignment, writes: vec![0; told_apart], moves: vec![0; told_apart] }
     }
 
-    pub(crate) fn assign(&mut self, partitions: u32, of_page: Vec<u8>) {
-        let offline = offline::Offline::new(partitions, of_page);
-        self.assignment = Some(Box::new(if self.by_host { offline.told_by_host() } else { offline }));
+    pub(crate) fn tell(&mut self, of_page: Vec<u8>) {
+        if let Some(assignment) = &mut self.assignment {
+            assignment.tell(of_page);
+        }
     }
 
     #[inline]
@@ -241,4 +234,4 @@ impl Partitions {
     }
 }
 
-flashtwin_bits::state!(Partitions { assignment, writes, moves } kept { by_host });
+flashtwin_bits::state!(Partitions { assignment, writes, moves });

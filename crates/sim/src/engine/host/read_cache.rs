@@ -1,5 +1,6 @@
 //! A cache of pages that were read, in controller DRAM between the mapping and the flash. A content that the
-//! fingerprint store has is one entry for all of its logical pages, and so is a list of duplicate pages. Only reads fill it: a write or a trim makes the page's own entry out of date.
+//! fingerprint store has is one entry for all of its logical pages, and so is a list of duplicate pages. Only reads fill
+//! it: a write or a trim makes the page's own entry out of date.
 //!
 //! A request's pages are entered, or become the most recent ones, in order and when it is answered: data that the flash
 //! has not sent yet can be given to nobody, and the order does not depend on which of them were hits.

@@ -145,7 +145,7 @@ policies! {
     pub fn build(
         popularity: ScorePopularity, ties: ScoreTies, rng: Rng, chips: u32, foreign: &Foreign,
     ) -> Box<dyn Placement>;
-    @ name ["weighs-popularity"] => Box::new(foreign::ForeignPlacement(foreign.rule("placement", name, &[chips as usize; 8])));
+    @ name ["weighs-popularity"] => Box::new(foreign::ForeignPlacement { rule: foreign.rule("placement", name, &[chips as usize; 8]) });
 
     /// The largest S / (E x Pop): free pages, mean erase count, popularity already stored
     /// (RR-SSD paper II.D); on-line S / (E x Pop x QL), with the chip's load (IV.B.4).
