@@ -52,7 +52,7 @@ class Contenders:
 
     systems: dict[str, System]
     left_out: dict[str, str]
-    #: Systems that no one can build: they are shown as bounds, with the settings of the choice.
+    #: Systems that no one can build: they are shown beside, with the settings of the choice.
     bounds: dict[str, System]
     #: The names of the systems that somebody asked for.
     asked: tuple[str, ...] = ()

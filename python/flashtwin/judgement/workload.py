@@ -309,7 +309,8 @@ def _try_replication(of: Evidence) -> Action:
         period = f"--period {max(float(f'{lasts_s / PERIODS:.0e}'), 0.001):g}s"
         return replace(of, trace=re.sub(r" --period \S+", "", of.trace)).compare(words, compared, period)
     if of.first is None:
-        return of.compare("Replay it with copies, without, and with the bound (`ftl.replication.policy`)", compared)
+        words = "Replay it with copies, without, and with reads from any chip (`ftl.replication.policy`)"
+        return of.compare(words, compared)
     if "replicates" not in of.first.run.traits:
         return Action()
     words = "Try at most one more copy of a content (`ftl.replication.most_copies`)"

@@ -92,7 +92,7 @@ class SavedRun:
 
     @property
     def is_ideal(self) -> bool:
-        """Whether the run is a bound (reads served by any chip at no cost), not a design."""
+        """Whether the run is none of a design: any chip serves reads at no cost."""
         return "bound" in self.traits
 
     @property

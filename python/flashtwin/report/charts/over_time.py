@@ -215,7 +215,7 @@ def _improvements(runs: Sequence[SavedRun], base: SavedRun, column: str) -> Comp
 
 
 def _improvement(study: StudyFolder, compared: Compared, data: Data, words: str, base: SavedRun) -> Panel:
-    """Designs as bars side by side, bounds (oracle) as a line across them: the paper's form."""
+    """Designs as bars side by side, reads from any chip (oracle) as a line across them: the paper's form."""
     hues = colours.of_runs(study)
     designs = [run for run, _ in compared if not run.is_ideal]
     many = max(period.size for _, (period, _) in compared) > 40
@@ -276,7 +276,7 @@ def _new_and_rep(study: StudyFolder, shares: list[Share], data: Data) -> Panel:
 def _improvement_keys(study: StudyFolder, compared: Sequence[SavedRun]) -> list[LegendEntry]:
     hues = colours.of_runs(study)
     return [
-        line_key(f"{run.label} (bound)", color=hues[run.name]) if run.is_ideal else patch_key(run.label, hues[run.name])
+        line_key(f"{run.label}: any chip", color=hues[run.name]) if run.is_ideal else patch_key(run.label, hues[run.name])
         for run in study.runs
         if run in compared
     ]
