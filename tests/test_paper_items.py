@@ -76,7 +76,7 @@ def fake_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     trace = busy_trace(tmp_path / "busy.fiu", 600)
 
     def source(days: int) -> origins.WorkloadSource:
-        return origins.WorkloadSource("synthetic", "made up", f"{days}", 0.5, lambda _: trace, source)
+        return origins.WorkloadSource("synthetic", "made up", f"{days}", 0.5, lambda _: trace, source, source)
 
     def stand(paper: str, workload: str) -> bench.Stand:
         one = papers()[paper]

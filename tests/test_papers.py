@@ -2,6 +2,7 @@
 
 import json
 import random
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ from flashtwin.cli import run as cli_run
 from flashtwin.papers import bench, choose, origins, papers, running
 from flashtwin.papers.ca_ssd import results as ca_ssd
 from flashtwin.papers.claims import Agreement, Claim, judge, number, orders
+from flashtwin.papers.designs import measure_under
 from flashtwin.papers.ds_ftl import items as ds_ftl
 from flashtwin.papers.facts import measured
+from flashtwin.papers.model import all_quantities, claims_of
 from flashtwin.papers.rr_ssd import common
+from flashtwin.papers.rr_ssd import results as rr_ssd
 from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.search import CLOSE
 from flashtwin.recipes.workloads import Workload
@@ -217,6 +221,42 @@ def test_at_the_recorded_rate_nothing_is_chosen(stand: bench.Stand) -> None:
     assert claims["RR-SSD, reads"] == pytest.approx(100 * (1 - rr / base))
     assert claims["Oracle, reads"] == pytest.approx(100 * (1 - oracle / base))
     assert claims["share of Oracle's"] == pytest.approx(100 * (base - rr) / (base - oracle))
+
+
+def test_how_reads_renew_is_varied_on_recipes_of_days_alone(tmp_path: Path) -> None:
+    paper = papers()["rr-ssd"]
+    source = origins.find(paper.workload("homes"), None, 0.002, 0, tmp_path)
+    at = bench.Stand(paper.workload("homes"), source, tmp_path / "kept", period_s=172.8, setup=common.SETUP.sets)
+    pages, whole = at.renewing(1), at.renewing(4096)
+    assert pages is not None
+    assert whole is not None
+    assert at.renewing(1) is pages, "made once"
+    assert len({one.source.key for one in (at, pages, whole)}) == 3
+    wanted = [common.CLOCKED["RR-SSD read"]]
+    [by_page] = measure_under(at, {"reads.renewed_pages": 1}, lambda _, sets: sets, wanted).values()
+    runs = ft.compare(pages.trace, ["ca-ssd", "rr-ssd"], settings={**common.SETUP.sets, "replay.period_s": 172.8})
+    base, rr = (run.summary["response"]["read"]["mean_ns"] for run in runs.values())
+    assert by_page == pytest.approx(100 * (1 - rr / base))
+    at.close()
+    assert at.replayed == 2, "replays of a variant count"
+    # Reads of a trace, and recorded ones, do not renew by days.
+    other = papers()["ca-ssd"].workload("financial")
+    at.source = origins.find(other, None, 0.002, 0, tmp_path)
+    at.memo.clear()
+    assert at.renewing(1) is None
+    assert measure_under(at, {"reads.renewed_pages": 1}, lambda _, sets: sets, wanted) == {wanted[0]: None}
+
+
+def test_verdict_by_the_first_rule_stands_beside_the_present_one() -> None:
+    """A bound above the published share agrees today, and did not when it had to equal the share."""
+    bound = next(one for one in papers()["rr-ssd"].items if one.id == "fair-bound")
+    facts = {one.fact: 200.0 for one in all_quantities(bound.claims)}
+    every = {name: {**facts, rr_ssd.BY_DAY: {}} for name in bound.workloads}
+    assert judge(claims_of(bound.claims, every, bound.workloads)).verdict is Agreement.AGREES
+    assert bound.judge_first(every) is Agreement.DISAGREES
+    for item in (item for paper in papers().values() for item in paper.items if item.first):
+        assert date.fromisoformat(item.first.changed) > date(2026, 11, 21)
+        assert item.judge_first({}) is Agreement.UNKNOWN
 
 
 def test_a_share_of_next_to_nothing_is_none() -> None:

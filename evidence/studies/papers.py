@@ -7,16 +7,16 @@ from typing import Any
 
 from evidence import code
 from evidence.code import ROOT
-from evidence.forms import NOTHING, grid
+from evidence.forms import grid
 from evidence.studies.drives import PERIOD_S
 from evidence.study import CAPTURED as TRACES
 from evidence.study import Data, Lab, Study
 from flashtwin import papers
 from flashtwin.papers import running
 from flashtwin.papers.claims import Agreement
-from flashtwin.papers.markdown import MARKS
+from flashtwin.papers.markdown import MARKS, measured
 from flashtwin.papers.running import ReproductionOptions
-from flashtwin.report.reproduction import published, value
+from flashtwin.report.reproduction import published, ratio, value
 from flashtwin.results import names
 
 CODE = (*code.REPLAY, *code.PAPERS, "workloads", "crates/analysis/src")
@@ -94,7 +94,7 @@ class Results:
     def beside(self, wanted: Iterable[tuple[str, str, str]]) -> list[str]:
         claims = [(item, self.claim(item, subject, quantity)) for item, subject, quantity in wanted]
         return grid(["item", "of", "what", "published", "measured"], (
-            [f"`{item}`", one["subject"], one["quantity"], published(one), _measured(one)] for item, one in claims
+            [f"`{item}`", one["subject"], one["quantity"], published(one), measured(one)] for item, one in claims
         ))  # fmt: skip
 
     def table(self, item: str, title: str, *columns: str) -> list[str]:
@@ -104,27 +104,24 @@ class Results:
         return grid([found["header"][at] for at in places], ([row[at] for at in places] for row in found["rows"]))
 
 
-def _measured(claim: Data) -> str:
-    """The measured value with the mark of its verdict: `23.4 % ✓`."""
-    if claim["measured"] is None:
-        return NOTHING
-    return f"{value(claim['measured'], claim['unit'])} {MARKS[Agreement(claim['verdict'])]}"
-
-
 def _most(column: list[str]) -> float:
     """The greatest percentage of a column, without the published one in its first row."""
     return max(float(cell.strip("| %")) for cell in column[3:])
 
 
 def _pair(claim: Data | None) -> str:
-    return "" if claim is None else f"{published(claim)} → {_measured(claim)}"
+    return "" if claim is None else f"{published(claim)} → {measured(claim)}"
 
 
-def summary(data: Data) -> list[str]:
+def summary(data: Data, *, ours: bool) -> list[str]:
+    """The papers' own items, or ours about them, which restate numbers that those have."""
     rows = []
     for paper in data["papers"]:
-        items, claims = paper["items"], [claim for item in paper["items"] for claim in item["claims"]]
+        items = [item for item in paper["items"] if item.get("ours", False) is ours]
+        claims = [claim for item in items for claim in item["claims"]]
         known = [claim for claim in claims if claim["measured"] is not None]
+        if not items:
+            continue
         rows.append([
             paper["id"], len(items), *(sum(item["verdict"] == verdict for item in items) for verdict in Agreement),
             len(known), *(sum(claim["verdict"] == verdict for claim in known) for verdict in MARKS),
@@ -132,8 +129,27 @@ def summary(data: Data) -> list[str]:
     return grid(["paper", "items", *(str(one) for one in Agreement), "numbers", *MARKS.values()], rows)
 
 
+def changed_rules(data: Data) -> list[str]:
+    """Rules that were changed after results were seen, with the verdict by each."""
+    header = ["item", "verdict", "by the first rule", "changed on", "until then"]
+    return grid(header, (
+        [f"{paper['id']} `{item['id']}`", item["verdict"], first["verdict"], first["changed"], first["words"]]
+        for paper in data["papers"] for item in paper["items"] if (first := item.get("first"))
+    ))  # fmt: skip
+
+
+def spread_of_ratios(data: Data) -> dict[str, int]:
+    """How many numbers that agree in sign and order only are off by more than a factor of 2 and of 5."""
+    claims = [
+        claim for paper in data["papers"] for item in paper["items"] if not item.get("ours") for claim in item["claims"]
+    ]
+    off = [max(abs(times), 1 / abs(times)) for one in claims if (times := ratio(one))]
+    return {"all": len(off), "2": sum(one > 2 for one in off), "5": sum(one > 5 for one in off)}
+
+
 SHARE = "RR-SSD's share of Oracle's read improvement"
 RECORDED = ("Oracle, reads", "RR-SSD, reads", "RR-SSD, reads and writes", "share of Oracle's")
+RENEWAL = ("workload", "new contents come", "share of Oracle's", "RR-SSD, reads", "RR-SSD, all", "RR-SSD, p99 of all")
 FULL = ("mean response time, cut", "pages written, cut", "pages written by collection, cut", "erases, cut")
 DRIVES = (("fig-7a", FULL[0]), ("fig-7b", FULL[1]), ("fig-7b", FULL[2]), ("fig-7c", FULL[3]))
 FINDINGS = ("fig-1a", "fig-1b", "fig-1c", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7", "fig-9", "fig-10", "fig-12",
@@ -144,7 +160,8 @@ def pages(data: Data) -> Data:
     rr, ca, ds, swc = (Results(data, paper) for paper in NAMES)
     reads = {trace: rr.claim("recorded-rate", trace, "RR-SSD, reads") for trace in ("webvm", "trans")}
     return {
-        "summary": summary(data),
+        "summary": summary(data, ours=False), "ours": summary(data, ours=True), "changed": changed_rules(data),
+        "in_sign": spread_of_ratios(data),
         "reads": {trace: value(one["measured"], one["unit"]) for trace, one in reads.items()},
         "gains_on": [one["subject"] for one in rr.items["recorded-rate"]["claims"]
                      if one["quantity"] == "RR-SSD, reads" and (one["measured"] or 0) > 20],
@@ -152,6 +169,7 @@ def pages(data: Data) -> Data:
             "verdicts": rr.verdicts(),
             "recorded": rr.columns(*(("recorded-rate", quantity) for quantity in RECORDED)),
             "chosen": rr.columns(*(("table-4", quantity) for quantity in (SHARE, *RECORDED[1:3]))),
+            "renewal": rr.table("renewal", "At the recorded clock", *RENEWAL) if "renewal" in rr.items else [],
         },
         "ca_ssd": {"verdicts": ca.verdicts(), "drives": ca.columns(*DRIVES),
                    "full": ca.columns(*(("begins-full", quantity) for quantity in FULL))},

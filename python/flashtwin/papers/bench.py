@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.papers.facts import smaller
@@ -97,16 +97,28 @@ class Stand:
         return self._trace
 
     def close(self) -> None:
-        """Gives the trace's memory back."""
+        """Gives the trace's memory back, and counts the replays of its variants."""
         self._trace = None
+        for other in [one for one in self.memo.values() if isinstance(one, Stand)]:
+            other.close()
+            self.replayed, other.replayed = self.replayed + other.replayed, 0
 
     def lasting(self, days: int) -> Stand | None:
         """The same workload of this many days; None of a recorded one, which has its own length."""
-        if self.source.lasting is None:
+        return None if self.source.lasting is None else self._of(self.source.lasting(days))
+
+    def renewing(self, pages: int) -> Stand | None:
+        """The same workload whose reads are renewed so many pages at a time; None where they cannot be."""
+        if self.source.renewing is None:
             return None
+        if (key := ("renewing", pages)) not in self.memo:
+            self.memo[key] = self._of(self.source.renewing(pages))
+        return cast("Stand", self.memo[key])
+
+    def _of(self, source: WorkloadSource) -> Stand:
         return Stand(
-            self.workload, self.source.lasting(days), self.path, period_s=self.period_s, threads=self.threads,
-            stop=self._stop, options=self._options, setup=self.setup,
+            self.workload, source, self.path, period_s=self.period_s, threads=self.threads, stop=self._stop,
+            options=self._options, setup=self.setup,
         )  # fmt: skip
 
     @cached_property

@@ -1,6 +1,6 @@
 """Published beside measured: one claim a number, and when the two are said to agree. Pure.
 
-The rule is one for all papers and all workloads, fixed before anything was measured:
+The rule for a number is one for all papers and all workloads, fixed before anything was measured:
 
 * *agrees*: the measured value lies within the published one or range, widened by a fifth of it or, for
   percentages, by 3 points, whichever is wider.

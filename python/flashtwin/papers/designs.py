@@ -23,6 +23,8 @@ from flashtwin.settings import Value
 FARTHEST = 5.0
 SHOWN = 5
 NOTHING = "–"
+#: A recipe's key, and more pages than an extent has.
+RENEWED, WHOLE = "reads.renewed_pages", 4096
 #: Levels that are as the paper's set-up or the presets have them.
 SETUP, PRESETS = "the set-up of this page", "the presets"
 
@@ -53,6 +55,12 @@ CHOICES: dict[str, Mapping[str, Mapping[str, Value]]] = {
         for pages in (64, 1024, 8192)
     },
     "suspension": levels("engine.suspend", "none", "program-erase"),
+    "ties": levels("ftl.redirection.ties", "home", "lowest", "next-in-turn", "random"),
+    "zero page": levels("ftl.zero_page", "stored", "mapped"),
+    # A choice of the recipes: what is new in the reads of a day.
+    "renewal": {
+        "extents": {}, "extents, in place": {RENEWED: WHOLE}, "8 pages": {RENEWED: 8}, "pages": {RENEWED: 1},
+    },
     # Keys of replication that the RR-SSD paper leaves open.
     "copies": {
         "one a read": {},
@@ -102,8 +110,13 @@ class Headline:
 
 def measure_under(stand: Stand, sets: Mapping[str, Value], for_system: ForSystem, facts: Iterable[Fact]) -> Facts:
     """The facts of one workload where all systems have these keys."""
-    with stand.otherwise(sets, for_system):
-        return measured(dict.fromkeys(facts), stand)
+    sets = dict(sets)
+    pages = sets.pop(RENEWED, None)
+    of = stand.renewing(int(pages)) if pages else stand
+    if of is None:
+        return dict.fromkeys(facts)
+    with of.otherwise(sets, for_system):
+        return measured(dict.fromkeys(facts), of)
 
 
 @dataclass(frozen=True)
@@ -152,6 +165,7 @@ class Experiment(Item):
 
     id: str = "set-ups"
     title: str = "Every choice that the paper leaves open, and the set-up nearest to all its numbers"
+    ours: bool = True
     #: The choices; the first level is the presets'.
     factors: Sequence[Factor]
     rows: int

@@ -47,8 +47,31 @@ _WORDS = {
 
 
 def _verdicts(paper: Mapping[str, Any]) -> list[str]:
+    """The paper's items, then ours, then the rules that were changed after results were seen."""
+    lines: list[str] = []
+    for ours, title in ((False, "The paper's tables and figures"), (True, "Questions of ours about these numbers")):
+        items = [item for item in paper["items"] if item["ours"] is ours]
+        lines += ["", f"{title}:", "", *_verdict_table(items)] if items else []
+    changed = [item for item in paper["items"] if item["first"]]
+    if changed:
+        rows = [
+            [
+                f"`{item['id']}`",
+                item["verdict"],
+                item["first"]["verdict"],
+                item["first"]["changed"],
+                item["first"]["words"],
+            ]
+            for item in changed
+        ]
+        header = ["item", "verdict", "by the first rule", "changed on", "until then"]
+        lines += ["", "Rules that were changed after results were seen:", "", *_table(header, rows)]
+    return lines[1:]
+
+
+def _verdict_table(items: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = []
-    for item in paper["items"]:
+    for item in items:
         held, pairs = item["orders"]
         counts = [str(item["counts"][verdict] or "") for verdict in Agreement]
         orders = f"{held} of {pairs}" if pairs else ""
@@ -94,12 +117,19 @@ def _reasons(claims: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _cell(claim: Mapping[str, Any]) -> str:
     """`26.6 % → 24.1 % ✓`; `26.6 % → –` where nothing was measured."""
-    from flashtwin.report.reproduction import published, value
+    from flashtwin.report.reproduction import published
+
+    return f"{published(claim)} → {measured(claim)}"
+
+
+def measured(claim: Mapping[str, Any]) -> str:
+    """The measured value with the mark of its verdict, and the ratio where that hides it: `12.8 % ~ (0.36 x)`."""
+    from flashtwin.report.reproduction import ratio, value
 
     if claim["measured"] is None:
-        return f"{published(claim)} → –"
-    mark = MARKS[Agreement(claim["verdict"])]
-    return f"{published(claim)} → {value(claim['measured'], claim['unit'])} {mark}"
+        return "–"
+    mark, times = MARKS[Agreement(claim["verdict"])], ratio(claim)
+    return f"{value(claim['measured'], claim['unit'])} {mark}" + (f" ({value(times, 'x')})" if times else "")
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

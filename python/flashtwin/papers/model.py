@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from flashtwin.papers.claims import Claim
+from flashtwin.papers.claims import Agreement, Claim, judge
 from flashtwin.papers.facts import Fact, mean, measured
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, WorkloadTable, chart, column
 from flashtwin.results.trees import literal
@@ -123,6 +123,16 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class FirstRule:
+    """How an item was judged until its results had been seen."""
+
+    #: The date of the change, and the words for what was otherwise until then.
+    changed: str
+    words: str
+    claims: Quantities
+
+
+@dataclass(frozen=True)
 class Item:
     id: str
     title: str
@@ -137,16 +147,24 @@ class Item:
     facts: Sequence[Fact] = ()
     #: Why published and measured differ, where that is known; shown beside a verdict that is not "agrees".
     why: str = ""
+    #: Whether the question is ours: it restates numbers that other items have, under set-ups of our own.
+    ours: bool = False
+    first: FirstRule | None = None
 
     def measure(self, stand: Stand) -> Facts:
         shown = [fact for one in (*self.panels, *self.tables) if not callable(one) for fact in one.facts]
-        wanted = (*(one.fact for one in all_quantities(self.claims)), *shown, *self.facts)
+        first = self.first.claims if self.first else ()
+        wanted = (*(one.fact for one in all_quantities([*self.claims, *first])), *shown, *self.facts)
         return measured(dict.fromkeys(wanted), stand)
 
     def judge(self, facts: ByWorkload) -> Outcome:
         claims = claims_of(self.claims, facts, self.workloads)
         panels, tables = (self.displays(parts, facts) if facts else [] for parts in (self.panels, self.tables))
         return Outcome(claims, chart(*panels), self.notes(facts), tables)
+
+    def judge_first(self, facts: ByWorkload) -> Agreement | None:
+        """The verdict by the first rule; None where that is the present one."""
+        return judge(claims_of(self.first.claims, facts, self.workloads)).verdict if self.first else None
 
     def displays(
         self, parts: Sequence[BarPanel | Curves | WorkloadTable | Computed[Display]], facts: ByWorkload

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flashtwin.errors import OutputError
@@ -36,6 +36,9 @@ class WorkloadSource:
     open: Callable[[Progress | None], Trace]
     #: The same workload of this many days; None of a recorded one.
     lasting: Callable[[int], WorkloadSource] | None = None
+    #: The same workload whose reads are renewed this many pages at a time (`reads.renewed_pages`); None where the reads
+    #: are recorded, or not of days.
+    renewing: Callable[[int], WorkloadSource] | None = None
 
 
 def find(one: PaperWorkload, folder: Path | None, scale: float, seed: int, cache: Path) -> WorkloadSource:
@@ -95,8 +98,13 @@ def _open_files(files: Sequence[Path], volume: str | None, key: str, cache: Path
     return open_trace(joined, volume=volume, progress=progress)
 
 
-def _from_recipe(name: str, scale: float, seed: int, days: int | None = None) -> WorkloadSource:
+def _from_recipe(
+    name: str, scale: float, seed: int, days: int | None = None, renewed: int | None = None
+) -> WorkloadSource:
     recipe = workload(name)
+    of_days = recipe.recipe.get("reads", {}).get("unique_within") == "day"
+    if renewed is not None:
+        recipe = replace(recipe, toml=recipe.toml.replace("[reads]\n", f"[reads]\nrenewed_pages = {renewed}\n", 1))
     # The text of the recipe and not its name alone: results of an earlier text are of another trace.
     made_of = ["synthetic", recipe.toml, scale, seed, days]
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
@@ -106,5 +114,6 @@ def _from_recipe(name: str, scale: float, seed: int, days: int | None = None) ->
         key,
         scale,
         lambda progress: recipe.synthesize(scale=scale, seed=seed, days=days, progress=progress),
-        lambda days: _from_recipe(name, scale, seed, days),
+        lambda days: _from_recipe(name, scale, seed, days, renewed),
+        (lambda pages: _from_recipe(name, scale, seed, days, pages)) if of_days else None,
     )

@@ -339,13 +339,17 @@ def _facts(item: str, benches: Sequence[PaperBench]) -> dict[str, Facts]:
 
 def _item(item: Item, benches: Sequence[PaperBench]) -> dict[str, Any]:
     failures = {one.workload.name: one.failures[item.id] for one in benches if item.id in one.failures}
-    outcome = item.judge(_facts(item.id, benches))
+    facts = _facts(item.id, benches)
+    outcome, first = item.judge(facts), item.first
     claims = [replace(one, why=one.why or failures.get(one.subject, "not part of this run")) for one in outcome.claims]
     found = judge(claims)
     return {
         "id": item.id, "title": item.title, "place": item.place, "verdict": found.verdict.value, "counts": found.counts,
         "orders": list(found.orders), "claims": [_claim(claim) for claim in claims], "chart": outcome.chart,
         "tables": outcome.tables, "notes": outcome.notes,
+        "ours": item.ours, "first": first and {
+            "verdict": item.judge_first(facts), "changed": first.changed, "words": first.words,
+        },
         "explanation": item.why if found.verdict is not Agreement.AGREES else "",
     }  # fmt: skip
 

@@ -27,11 +27,15 @@ CHOICES = {one.name: one.levels for one in (
     choice("buffer reads", "off"), choice("preload", "footprint", "none"), choice("write completes"), choice("hashing"),
     choice("allocation", "dynamic", "least-loaded"), choice("order", "CWDP", "PDWC", "PDWC by 4"), choice("merging"),
     choice("idle rule", "0 ms", "10 ms"), choice("write cache"), choice("suspension", "program-erase"),
+    choice("ties", "lowest", "next-in-turn", "random"), choice("zero page", "mapped"),
+    choice("renewal", "8 pages", "pages"),
     choice("copies", "0.25 a read", "at most 2", "at most 4", "read twice", "Pop a sum"),
 )}  # fmt: skip
 #: A variant with its choice, `concurrency = chip`, and its keys.
 VARIANTS = {f"{name} = {level}": sets for name, variants in CHOICES.items() for level, sets in variants.items()}
 NO_IDLE_WORK = "no system of these headlines works in idle time."
+NO_DAYS = "the recipes' reads are not those of a day."
+NO_REDIRECTION = "no system of these headlines chooses between copies."
 NO_COPIES = "no system of these headlines makes copies in a period's end."
 
 
@@ -41,6 +45,7 @@ class Sensitivity(Item):
 
     id: str = ID
     title: str = "What the engine's choices move"
+    ours: bool = True
     headlines: Sequence[Headline]
     #: Choices, or single variants by their label, that are not measured, and why.
     left_out: Mapping[str, str]

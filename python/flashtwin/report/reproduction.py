@@ -14,9 +14,10 @@ from .declared import Chart, Drawing
 from .page import filled
 from .rendering import RenderedChart, figure_of
 
+IN_SIGN = "agrees in sign and order"
 VERDICTS = {
     "agrees": "good",
-    "agrees in sign and order": "fair",
+    IN_SIGN: "fair",
     "disagrees": "bad",
     "not measurable": "none",
 }
@@ -62,6 +63,7 @@ def page(results: Mapping[str, Any], rendered: Sequence[RenderedChart]) -> str:
         verdicts=VERDICTS,
         published=published,
         value=value,
+        ratio=ratio,
     )
 
 
@@ -77,6 +79,14 @@ def published(claim: Mapping[str, Any]) -> str:
     if low is None:
         return f"at most {value(high, unit)}"
     return f"{_plain(low)} to {value(high, unit)}"
+
+
+def ratio(claim: Mapping[str, Any]) -> float | None:
+    """Measured by published, of a number that agrees in sign and order only; None of a range, and of all others."""
+    low, high = claim["published_low"], claim["published_high"]
+    if claim["verdict"] != IN_SIGN or low != high or not low:
+        return None
+    return float(claim["measured"] / low)
 
 
 def value(number: float | None, unit: str) -> str:

@@ -239,6 +239,8 @@ impl Generator {
         if run.live {
             both.0.contents(run.page, run.pages(), &mut run.values);
             run.next_value = 0;
+        } else {
+            both.0.renewed.look(run.page, &mut run.values[run.next_value..]);
         }
     }
 
@@ -287,10 +289,7 @@ impl Generator {
                     writes.contents(page, run.pages(), &mut run.values);
                     return !run.sizes.is_empty();
                 }
-                let (page, value) = reads.next(writes, next_value, &mut run.sizes);
-                run.page = page;
-                run.values.clear();
-                run.values.extend(value..value + run.pages() as u32);
+                run.page = reads.next(writes, next_value, &mut run.sizes, &mut run.values);
             }
         }
         !run.sizes.is_empty()

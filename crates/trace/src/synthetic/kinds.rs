@@ -18,7 +18,15 @@ pub(super) struct KindPlan {
 
 impl KindPlan {
     pub(super) fn largest(&self) -> u32 {
-        self.sizes.iter().filter(|&&(_, count)| count > 0).map(|&(pages, _)| pages).max().unwrap_or(0)
+        self.occurring().max().unwrap_or(0)
+    }
+
+    pub(super) fn smallest(&self) -> u32 {
+        self.occurring().min().unwrap_or(0)
+    }
+
+    fn occurring(&self) -> impl Iterator<Item = u32> + '_ {
+        self.sizes.iter().filter(|&&(_, count)| count > 0).map(|&(pages, _)| pages)
     }
 }
 

@@ -20,6 +20,7 @@ mod pool;
 mod popularity;
 mod reads;
 mod recipe;
+mod renewed;
 mod runs;
 mod trains;
 mod writes;

@@ -116,7 +116,8 @@ impl Order {
         }
     }
 
-    fn day(&self) -> u64 {
+    /// The day in hand, from 1.
+    pub(super) fn day(&self) -> u64 {
         self.days_in_all - self.days.len() as u64
     }
 
@@ -175,6 +176,11 @@ impl Order {
                 self.lasting.next(&mut self.entries, 0, random)
             }
         }
+    }
+
+    /// What every day accesses, in order, with repeats.
+    pub(super) fn every_day(&self) -> &[Extent] {
+        self.recurring.as_ref().map_or(&[], |recurring| &recurring.of_first_day)
     }
 
     /// Days on which the access that came last will come again, beside today.

@@ -43,6 +43,7 @@ pub(super) struct ValuesPlan {
     /// Pages written with a value that lies nowhere any more; not looked after where there is no number.
     pub(super) reborn: Option<u64>,
     pub(super) read_before: u64,
+    pub(super) renewal: Option<Renewal>,
     /// Pages of values read that were there before, and that the trace writes.
     pub(super) pages_there: u64,
     pub(super) pages_kept: u64,
@@ -53,6 +54,19 @@ pub(super) struct ValuesPlan {
     pub(super) agreement: f64,
     pub(super) live_runs: u64,
     pub(super) pages_shared: u64,
+}
+
+/// How the pages that are read every day get new contents, in place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Renewal {
+    /// Neighbouring pages that are renewed together.
+    pub(super) pages: u32,
+    /// Those that are, from a day to the next, as a share of all pages of a day and of those that are read every day.
+    pub(super) of_pages: f64,
+    pub(super) share: f64,
+    /// Pages renewed in the first round, and in each later one, about.
+    pub(super) first: u64,
+    pub(super) later: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +87,11 @@ impl LaterPages {
 impl ValuesPlan {
     pub(super) fn pages_read(&self) -> u64 {
         self.pages_there + self.pages_kept + self.pages_copied
+    }
+
+    /// Pages renewed in the first round, and in each later one.
+    pub(super) fn renewed(&self) -> (u64, u64) {
+        self.renewal.map_or((0, 0), |renewal| (renewal.first, renewal.later))
     }
 }
 
@@ -115,7 +134,8 @@ impl Plan {
             None => {
                 let plan = values(recipe, &keys, &kinds, footprint, scale)?;
                 let to_overwrite = footprint as f64 - (plan.pages_read() + plan.pages_shared) as f64;
-                let written = kinds[WRITE].pages.saturating_sub(plan.pages_kept + plan.pages_shared);
+                let written =
+                    kinds[WRITE].pages.saturating_sub(plan.pages_kept + plan.pages_shared + plan.renewed().0);
                 check_footprint(&keys, to_overwrite, written, kinds[WRITE].largest(), scale)?;
                 ContentPlan::Values(Box::new(plan))
             }
@@ -232,18 +252,22 @@ fn values(
     let still_pages = kinds[READ].pages as f64 * (1.0 - live_runs as f64 / kinds[READ].runs.max(1) as f64);
     let of_reads = order_of_reads(reads, keys, &kinds[READ], live_runs)?;
     let write_order = of_writes.plan(keys, days, scale)?;
+    let renewal =
+        renewal(reads, keys, &of_reads, (write_order.whole.things(), kinds[WRITE].smallest()), days)?;
     let (read_order, unique_reads) = match reads.unique_within {
         Within::Trace => (of_reads.plan(keys, days, scale)?, of_reads.unique),
         Within::Day => {
-            let order = of_reads.plan_days(keys, days, recurring(keys, reads)?)?;
+            let extents = recurring(keys, reads)? + renewal.map_or(0.0, |renewal| renewal.of_pages);
+            let order = of_reads.plan_days(keys, days, extents)?;
             let unique = order.things() as f64 / (kinds[READ].runs - live_runs).max(1) as f64;
             (order, unique)
         }
     };
     let read_pages = ((still_pages * unique_reads).round() as u64).max(kinds[READ].pages.min(1));
     // At least one was there, so that there is something to read from the beginning.
-    let kept =
-        read_pages.saturating_sub(1) as f64 * keys.share("reads.written_percent", reads.written_percent)?;
+    let written = keys.share("reads.written_percent", reads.written_percent)?;
+    let written = if renewal.is_some() { 0.0 } else { written };
+    let kept = read_pages.saturating_sub(1) as f64 * written;
     let unique_pages = match reads.unique_pages_percent {
         Some(percent) => {
             let least = (unique_reads * 1e4).floor() / 100.0;
@@ -269,6 +293,7 @@ fn values(
         same_content: same.round() as u64,
         reborn,
         read_before,
+        renewal,
         writes: write_order,
         reads: read_order,
         pages_there: read_pages - pages_kept,
@@ -308,6 +333,40 @@ fn order_of_reads<'a>(
         same_content: 0.0,
         shared: 0.0,
     })
+}
+
+/// Of the values that are written on several days, the share that may be written first where they are read every day.
+/// The others are left for the first day, and for pages that are not read.
+const VALUES_FOR_RENEWAL: f64 = 0.75;
+
+fn renewal(
+    reads: &ReadsRecipe,
+    keys: &Keys<'_>,
+    order: &OrderRecipe<'_>,
+    (values, smallest): (u64, u32),
+    days: usize,
+) -> Result<Option<Renewal>, TraceError> {
+    let Some(pages) = reads.renewed_pages else { return Ok(None) };
+    let key = "reads.renewed_pages";
+    if reads.unique_within == Within::Trace {
+        return Err(keys.wrong(key, "is of days", "give reads.unique_within = \"day\" beside it"));
+    }
+    if pages < smallest.max(1) {
+        let cure = format!("a write has {smallest} pages or more: give as many");
+        return Err(keys.wrong(key, format!("is {pages}"), &cure));
+    }
+    let recurring = recurring(keys, reads)?;
+    let pages_of_day = order.accesses as f64 * order.unique * order.pages_each / days as f64;
+    let possible = values as f64 * VALUES_FOR_RENEWAL / (pages_of_day * days as f64).max(1.0);
+    let of_pages = (1.0 - recurring).min(possible);
+    let on = |days: usize| (pages_of_day * of_pages * days as f64) as u64;
+    Ok(Some(Renewal {
+        pages,
+        of_pages,
+        share: of_pages / (recurring + of_pages).max(1e-9),
+        first: on(days - 1),
+        later: on(days),
+    }))
 }
 
 fn check_kept(

@@ -1,8 +1,10 @@
 //! Page reads: runs over pages whose contents do not change.
 
+use std::collections::HashSet;
+
 use super::kinds::KindPlan;
 use super::order::Order;
-use super::plan::{LaterPages, ValuesPlan};
+use super::plan::{LaterPages, Renewal, ValuesPlan};
 use super::pool::{Extent, Occurrence};
 use super::writes::Writes;
 use crate::random::Random;
@@ -35,6 +37,9 @@ pub(super) struct Reads {
     surplus: f64,
     /// The same as `surplus` for extents that every day reads again.
     surplus_every_day: f64,
+    renewal: Option<Renewal>,
+    /// The day for which pages were renewed last.
+    day: u64,
     /// Whether every run of reads is a single request, so that none follows the one before.
     single: bool,
     /// Extents read last, of which some are read once more where runs turn out shorter than planned.
@@ -107,6 +112,8 @@ impl Reads {
             run_pages,
             surplus: 0.0,
             surplus_every_day: 0.0,
+            renewal: values.renewal,
+            day: 1,
             single: plan.runs == plan.requests,
             recent: Vec::with_capacity(RECENT),
             random,
@@ -135,20 +142,42 @@ impl Reads {
         self.there += pages;
     }
 
-    /// The next run: the first page and its value, which the pages behind it continue, and the sizes of the requests.
+    /// The next run: the first page, the `values` of pages, and the sizes of the requests.
     /// `writes` has the extents that the trace kept and nobody has read, and learns of values that lay there.
     pub(super) fn next(
         &mut self,
         writes: &mut Writes,
         next_value: &mut u32,
         sizes: &mut Vec<u32>,
-    ) -> (u64, u32) {
+        values: &mut Vec<u32>,
+    ) -> u64 {
         self.runs = self.runs.saturating_sub(1);
         let extent = self.extent(writes, next_value);
         self.order.settle(extent);
+        self.renew(writes);
         self.remember(extent);
         self.cut(extent, sizes);
-        (u64::from(extent.start), extent.value)
+        values.clear();
+        values.extend(extent.value..extent.value + extent.pages);
+        let start = u64::from(extent.start);
+        writes.renewed.look(start, values);
+        start
+    }
+
+    /// Asks, when a day begins, for new contents of the pages that it reads again.
+    fn renew(&mut self, writes: &mut Writes) {
+        let day = self.order.day();
+        let Some(renewal) = self.renewal.filter(|_| day > self.day) else { return };
+        self.day = day;
+        writes.renewed.begin_day();
+        let mut seen = HashSet::new();
+        for extent in self.order.every_day().iter().filter(|extent| seen.insert(extent.start)) {
+            for from in (0..extent.pages).step_by(renewal.pages as usize) {
+                if self.random.chance(renewal.share) {
+                    writes.renewed.ask(extent.start + from, renewal.pages.min(extent.pages - from));
+                }
+            }
+        }
     }
 
     /// The next run to pages that are overwritten: the first page, and the sizes; none if it goes elsewhere.
@@ -183,7 +212,7 @@ impl Reads {
             return self.once_more();
         }
         match self.order.next(&mut self.random) {
-            Occurrence::Again { entry, what, .. } => self.again(entry, what),
+            Occurrence::Again { entry, what, .. } => self.again(entry, what, writes),
             Occurrence::First { entry } => {
                 let repeats = u64::from(self.order.entries.left(entry));
                 // Where no page is left that has not been read, one that has been must do.
@@ -221,7 +250,7 @@ impl Reads {
 
     /// Where an extent is read again: where it was last, or where the same values lie too.
     #[inline]
-    fn again(&mut self, entry: u32, what: Extent) -> Extent {
+    fn again(&mut self, entry: u32, what: Extent, writes: &mut Writes) -> Extent {
         let pages = u64::from(what.pages);
         let repeats = self.repeats.max(1);
         self.repeats = self.repeats.saturating_sub(pages);
@@ -232,6 +261,7 @@ impl Reads {
         self.there_next -= pages;
         let copy = Extent { start: self.there_next as u32, ..what };
         self.order.rename(entry, copy);
+        writes.renewed.copy(what, copy.start);
         copy
     }
 

@@ -6,6 +6,7 @@ use super::order::Order;
 use super::places::Places;
 use super::plan::{Plan, ValuesPlan};
 use super::pool::{Extent, GROUP, NONE, Occurrence};
+use super::renewed::Renewed;
 use super::runs::Runs;
 use crate::random::Random;
 
@@ -57,6 +58,7 @@ pub(super) struct Writes {
     random: Random,
     /// Runs that were written to be kept and have not been read yet.
     pub(super) kept: VecDeque<Extent>,
+    pub(super) renewed: Renewed,
 }
 
 /// Pages to be kept are written this much faster than evenly, so that enough of the workload is left to read them.
@@ -74,7 +76,8 @@ impl Writes {
         let shared = values.pages_shared;
         let fresh = plan.footprint - values.pages_read() - shared;
         let mut order = Order::new(&values.writes);
-        order.reserved = values.pages_kept;
+        let renewed = Renewed::new(values, runs.pages / plan.days);
+        order.reserved = values.pages_kept + renewed.left;
         Writes {
             order,
             held: Vec::with_capacity(fresh as usize),
@@ -100,13 +103,15 @@ impl Writes {
             sizes: Vec::new(),
             random,
             kept: VecDeque::new(),
+            renewed,
         }
     }
 
     /// Goes on with another round of as many writes, in the pages of which those to be kept lie from `base` on.
     pub(super) fn go_on(&mut self, values: &ValuesPlan, runs: Runs, base: u64, random: Random) {
         self.order.go_on(&values.writes);
-        self.order.reserved = values.later.kept;
+        self.renewed.go_on(values);
+        self.order.reserved = values.later.kept + self.renewed.left;
         // All occurrences of the last round's values have come.
         self.held.iter_mut().for_each(|held| held.entry = NONE);
         self.kept.clear();
@@ -125,10 +130,20 @@ impl Writes {
     /// New values are numbered from `next_value`.
     pub(super) fn next(&mut self, room: u64, next_value: &mut u32, values: &mut Vec<u32>) -> (u64, &[u32]) {
         let left = self.runs.pages;
-        self.runs.next(self.places.top, room, &mut self.sizes, &mut self.random);
+        let values_left = self.order.unseen_lasting().saturating_sub(self.to_keep);
+        let renews = self.renewed.room(&mut self.random).filter(|&most| most <= values_left);
+        self.runs.next(
+            self.places.top,
+            renews.map_or(room, |most| most.min(room)),
+            &mut self.sizes,
+            &mut self.random,
+        );
         let pages: u64 = self.sizes.iter().copied().map(u64::from).sum();
+        self.renewed.note(pages);
         values.clear();
-        let start = if self.keeps(pages, left) {
+        let start = if let Some(start) = renews.and_then(|_| self.renewed.take(pages)) {
+            self.renew(start, pages, next_value, values)
+        } else if self.keeps(pages, left) {
             self.keep(pages, next_value, values)
         } else if self.shares(pages, left) {
             self.share(pages, next_value, values)
@@ -155,7 +170,7 @@ impl Writes {
         }
         if self.to_keep < pages || self.order.unseen_lasting() < self.to_keep {
             self.not_kept += std::mem::take(&mut self.to_keep);
-            self.order.reserved = 0;
+            self.order.reserved = self.renewed.left;
             return false;
         }
         let share = self.to_keep as f64 / left as f64 * KEPT_EARLIER;
@@ -166,10 +181,27 @@ impl Writes {
         self.places.forget();
         self.to_keep -= pages;
         self.keep_next -= pages;
-        self.order.reserved = self.to_keep;
+        self.order.reserved = self.to_keep + self.renewed.left;
         // Pages have numbers of 32 bits, as in every replay.
         let extent = Extent { start: self.keep_next as u32, pages: pages as u32, value: *next_value, cut: 0 };
         self.kept.push_back(extent);
+        self.first_values(pages, next_value, values);
+        self.keep_next
+    }
+
+    /// Writes pages that are read every day; nobody else overwrites them.
+    fn renew(&mut self, start: u32, pages: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
+        self.places.forget();
+        self.order.reserved = self.to_keep + self.renewed.left;
+        self.first_values(pages, next_value, values);
+        for (page, &value) in (start..).zip(&*values) {
+            self.renewed.set(page, value);
+        }
+        u64::from(start)
+    }
+
+    /// Values for pages that are to be read, written for the first time.
+    fn first_values(&mut self, pages: u64, next_value: &mut u32, values: &mut Vec<u32>) {
         for _ in 0..pages {
             let evenly = self.agreement == 0.0 || self.random.unit() > self.agreement;
             let held = match self.order.first(evenly, &mut self.random) {
@@ -180,11 +212,11 @@ impl Writes {
             values.push(held.value);
         }
         self.pages_done += pages;
-        self.keep_next
     }
 
     fn shares(&mut self, pages: u64, left: u64) -> bool {
-        self.to_share >= pages && self.random.below(left.saturating_sub(self.to_keep).max(1)) < self.to_share
+        self.to_share >= pages
+            && self.random.below(left.saturating_sub(self.to_keep + self.renewed.left).max(1)) < self.to_share
     }
 
     fn share(&mut self, pages: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
@@ -214,7 +246,7 @@ impl Writes {
 
     fn overwrite(&mut self, pages: u64, left: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
         // Of the page writes left, some will be of pages to be kept; the others are overwrites.
-        let left = left.saturating_sub(self.to_keep + self.to_share);
+        let left = left.saturating_sub(self.to_keep + self.to_share + self.renewed.left);
         // A value written lately will probably be written again. So if rewrites of the same content are behind, pages
         // written lately are overwritten, in the hope of meeting their value.
         let behind = self.same_due() && self.recent.iter().any(|&start| start != NOWHERE);

@@ -27,6 +27,8 @@ PLAN = Sensitivity(
         **dict.fromkeys(("concurrency", "load", "allocation", "order"), ONE_PLANE),
         "idle rule": sensitivity.NO_IDLE_WORK,
         "copies": sensitivity.NO_COPIES,
+        "ties": sensitivity.NO_REDIRECTION,
+        "renewal": sensitivity.NO_DAYS,
     },
     decided=("merging = none", "write completes = programmed", "hashing = 1 lane"),
 )  # fmt: skip

@@ -363,6 +363,7 @@ ITEMS = (
         "was not valid. With a traditional SSD that begins full of valid pages and a CA-SSD that begins without, the "
         "published cuts of writes and erases follow; with both full they do not. How much of the response time is cut "
         "hangs on the rate, which the paper gives away by one absolute time (`anchor`).",
+        ours=True,
     ),
     Item(
         "anchor", "About 7 ms: the rate that the paper gives away", "5.2, Fig. 7", NAMES, [_claims_anchor],

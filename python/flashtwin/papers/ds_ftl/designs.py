@@ -45,6 +45,7 @@ PLAN = Sensitivity(
     left_out={
         "hashing": "contents are hashed while pages wait in DRAM, which costs a write nothing.",
         "copies": sensitivity.NO_COPIES,
+        "renewal": sensitivity.NO_DAYS,
     },
     decided=("concurrency = die", "write completes = programmed", "order = PDWC"),
     note="Three of the eight workloads stand for all, to spare time: `online`, whose reads gain most, and `webmail` "

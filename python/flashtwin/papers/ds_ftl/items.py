@@ -391,7 +391,8 @@ ITEMS = (
         "load", "Fig. 10 by load, at one rate for all", "Fig. 10", NAMES, [_claims_load], [_panels_load],
         [_tables_load], _notes_load,
         [*FIG_10.values(), *FREE.values(), *KEEP_UP.values(), *(one for of in MERGING.values() for one in of.values())],
-        f"{OPEN_ORDER} What waiting reads gain is merging of those of one page, which all schemes do here, as the "
+        ours=True,
+        why=f"{OPEN_ORDER} What waiting reads gain is merging of those of one page, which all schemes do here, as the "
         "paper's simulator does; the last table tells it from where pages lie and from the merging of twins.",
     ),
     Item(

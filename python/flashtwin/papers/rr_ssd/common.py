@@ -6,7 +6,7 @@ from typing import cast
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import EFFECT_POINTS
 from flashtwin.papers.facts import Fact, Run, derived, saved, share, total
-from flashtwin.papers.model import Choice, Overall, Setup
+from flashtwin.papers.model import Choice, FirstRule, Overall, Quantity, Setup
 from flashtwin.papers.search import RateResult
 from flashtwin.settings import Value
 
@@ -75,9 +75,9 @@ QUEUEING = {"read": (25.0, 77.0), "write": (80.0, 90.0)}
 TAIL = 50.0
 
 DAY_BEFORE = (
-    "RR-SSD copies what was read the day before. `fair-bound` gives a copy on every chip to all of that, at no "
-    "cost: what it does not reach either are reads of other values and of the first day, for which there are no "
-    "copies. Table III and II.C say how many these are; the recipes are made of that."
+    "RR-SSD copies what was read the day before. What is new has no copies, but its reads wait for less where their "
+    "neighbours in the queue are redirected. So the share of Oracle's gain depends on how contents renew, in whole "
+    "extents or page by page. No paper says which, and `renewal` varies it."
 )
 COPIES = (
     "Measured is one copy more for every read, until the space that deduplication left is used: the simplest "
@@ -135,6 +135,11 @@ def table_iv(at: At) -> dict[str, Fact]:
 
 #: Table IV where the rate is set by Oracle's reads alone, and when requests arrive as they were recorded.
 RATED, CLOCKED = table_iv(at_rate), table_iv(at_clock)
+
+
+def first_by_clock(*claims: Quantity | tuple[Quantity, ...]) -> FirstRule:
+    """The first rule of Fig. 9 to 13."""
+    return FirstRule("2026-11-25", "requests arrived as they were recorded, not at the rate of `table-4`", claims)
 
 
 def share_of_oracle(gained: float | None, oracle: float | None) -> float | None:

@@ -62,7 +62,8 @@ PLAN = Sensitivity(
     decided=(
         "merging = none", "concurrency = chip", "write completes = hashed", "hashing = a pipeline", "order = PDWC",
     ),
-    note="At the recorded clock, under the paper's set-up.",
+    note="At the recorded clock, under the paper's set-up. Recipes name no page of zeroes, so that `zero page` moves "
+    "something on recorded traces only.",
     tables=[details],
     facts=[ORACLE],
     for_system=for_system,
@@ -96,6 +97,8 @@ EXPERIMENT = Experiment(
         choice("suspension"),
         choice("load"),
         choice("buffer reads"),
+        choice("ties", "home", "lowest", "next-in-turn", "random"),
+        choice("renewal", "extents", "extents, in place", "8 pages", "pages"),
         Factor("controller", levels("engine.controller_us", 0.0, 4.0)),
         choice("copies", "one a read", "0.25 a read", "at most 2", "read twice"),
         Factor("Pop", levels("ftl.replication.score_popularity", "mean", "sum")),

@@ -5,18 +5,34 @@ from typing import Any
 
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim
-from flashtwin.papers.facts import Run, derived, mean, of_trace, share, smaller, total
+from flashtwin.papers.facts import Fact, Run, derived, mean, of_trace, share, smaller, total
 from flashtwin.papers.model import Item, Quantity, above, gain
 from flashtwin.papers.panels import BarPanel, ByWorkload, Display, Facts, percent, table
-from flashtwin.papers.rr_ssd.common import NAMES, READ, READS_SAVED, at_clock, at_rate, saves, sized
+from flashtwin.papers.rr_ssd.common import (
+    NAMES,
+    READ,
+    READS_SAVED,
+    At,
+    at_clock,
+    at_rate,
+    first_by_clock,
+    saves,
+    sized,
+)
 from flashtwin.settings import Value
 
 PLACEMENT = "ftl.replication.placement"
-PLACED = {
-    **{name: saves("rr-ssd", at=at_rate, sets={PLACEMENT: name}) for name in ("random", "static")},
-    "pblru": saves("pblru", at=at_rate),
-    "rr-ssd": saves("rr-ssd", at=at_rate),
-}
+
+
+def _placed(at: At) -> dict[str, Fact]:
+    return {
+        **{name: saves("rr-ssd", at=at, sets={PLACEMENT: name}) for name in ("random", "static")},
+        "pblru": saves("pblru", at=at),
+        "rr-ssd": saves("rr-ssd", at=at),
+    }
+
+
+PLACED = _placed(at_rate)
 
 
 def _more(one: float | None, other: float | None) -> float | None:
@@ -26,17 +42,20 @@ def _more(one: float | None, other: float | None) -> float | None:
 
 #: IV.B.3: RR-SSD's read improvement is "generally twice" that of random and of static placement.
 MORE = 100.0
-FIG_11 = (
-    *(
-        gain(f"RR-SSD gains more than {name}", derived(_more, PLACED["rr-ssd"], PLACED[name]), MORE,
-             f"{name} placement gains nothing")
-        for name in ("random", "static")
-    ),
-    *(
-        above(f"{one} above {other}", PLACED[one], PLACED[other])
-        for one, other in (("rr-ssd", "pblru"), ("pblru", "random"), ("pblru", "static"))
-    ),
-)  # fmt: skip
+
+
+def _fig_11(placed: Mapping[str, Fact]) -> tuple[Quantity, ...]:
+    pairs = (("rr-ssd", "pblru"), ("pblru", "random"), ("pblru", "static"))
+    return (
+        *(
+            gain(f"RR-SSD gains more than {name}", derived(_more, placed["rr-ssd"], placed[name]), MORE,
+                 f"{name} placement gains nothing")
+            for name in ("random", "static")
+        ),
+        *(above(f"{one} above {other}", placed[one], placed[other]) for one, other in pairs),
+    )  # fmt: skip
+
+
 #: What may make the score pile copies up on few chips, each switched off by itself: keys of a run beside the score's.
 CAUSES: dict[str, Mapping[str, Value]] = {
     "score": {},
@@ -124,12 +143,13 @@ DEGREES = {f"{name} copies of {of}": saves("rr-ssd", sets={"ftl.replication.degr
 
 ITEMS = (
     Item(
-        "fig-11", "Where copies are placed", "Fig. 11", NAMES, [FIG_11], [BarPanel(READS_SAVED, PLACED)],
+        "fig-11", "Where copies are placed", "Fig. 11", NAMES, [_fig_11(PLACED)], [BarPanel(READS_SAVED, PLACED)],
         why="The score piles copies up: it takes the chip with the least mean popularity, one copy hardly moves a mean "
         "over all its pages, and so the next hundred copies go to the same chip, neighbours among them. "
         "`fig-11-causes` switches that off: with the score among the chips with the fewest copies, reads gain what "
         "they gain with copies at random. Twice as much is gained by no reading of the score, on an empty drive or a "
         "full one.",
+        first=first_by_clock(_fig_11(_placed(at_clock))),
     ),
     Item(
         "fig-11-causes", "Why the score gains no more than random placement", "Fig. 11", NAMES, [_claims_causes],
@@ -138,6 +158,7 @@ ITEMS = (
         "loses on a large drive is the pile-up. On a drive that is full there is none, since free pages bind, and it "
         "gains as much as random placement. Equals in no order help both alike. Placement has no factor of "
         "two to give: a read evades its chip wherever its copy is.",
+        ours=True,
     ),
     # The data set in a CA-SSD, of its original size: lowest and highest of the workloads.
     Item(

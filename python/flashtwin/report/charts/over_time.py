@@ -276,7 +276,9 @@ def _new_and_rep(study: StudyFolder, shares: list[Share], data: Data) -> Panel:
 def _improvement_keys(study: StudyFolder, compared: Sequence[SavedRun]) -> list[LegendEntry]:
     hues = colours.of_runs(study)
     return [
-        line_key(f"{run.label}: any chip", color=hues[run.name]) if run.is_ideal else patch_key(run.label, hues[run.name])
+        line_key(f"{run.label}: any chip", color=hues[run.name])
+        if run.is_ideal
+        else patch_key(run.label, hues[run.name])
         for run in study.runs
         if run in compared
     ]

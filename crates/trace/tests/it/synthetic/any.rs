@@ -46,6 +46,8 @@ fn any(seed: u64) -> String {
         "live_percent = 40.0\nwritten_percent = 10.0",
         "of_the_day_percent = 20.0\nwritten_percent = 20.0",
         "unique_within = \"day\"\nrecurring_percent = 60.0",
+        "unique_within = \"day\"\nrecurring_percent = 70.0\nrenewed_pages = 2",
+        "unique_within = \"day\"\nrecurring_percent = 50.0\nrenewed_pages = 9\nunique_pages_percent = 75.0",
         "unique_within = \"day\"\nrecurring_percent = 80.0\nunique_pages_percent = 70.0\nlive_percent = 30.0",
     ]);
     let trace_days = match draw.below(3) {

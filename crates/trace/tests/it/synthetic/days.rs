@@ -111,3 +111,45 @@ fn days_that_cannot_be_are_refused() {
         assert!(message.contains(cause) && message.contains(cure), "{message}");
     }
 }
+
+/// Of a day's reads the share of values that were read the day before, and how often that changes from a read to the next.
+fn recurring(days: &[Vec<u32>], day: usize) -> (f64, f64) {
+    let before: HashSet<u32> = days[day - 1].iter().copied().collect();
+    let again: Vec<bool> = days[day].iter().map(|value| before.contains(value)).collect();
+    let share = |count: usize| count as f64 / again.len() as f64;
+    let changes = again.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    (share(again.iter().filter(|&&again| again).count()), share(changes))
+}
+
+#[test]
+fn pages_are_renewed_one_by_one_or_by_extents_and_in_place() {
+    // Runs of `homes` have 3.4 pages in the mean, so that without the key its reads change in one of three at most.
+    let (name, scale) = ("rr-ssd/homes", 0.02);
+    let (mut shares, mut changes) = (Vec::new(), Vec::new());
+    for renewed in [None, Some(4096), Some(1)] {
+        let mut recipe = recipe(name);
+        recipe.reads.renewed_pages = renewed;
+        let trace = synthesize(&recipe, name, scale, 0, &()).unwrap();
+        let counted = count(&trace);
+        assert_eq!((counted.wrong_reads, counted.steps_back), (0, 0), "{renewed:?}");
+        let unique = counted.values[1].len() as f64 / counted.pages[1] as f64;
+        near("unique writes", unique * 100.0, recipe.writes.unique_percent.unwrap(), 0.001);
+        let days = reads_by_day(&trace, &recipe, scale);
+        let found: Vec<(f64, f64)> = (1..7).map(|day| recurring(&days, day)).collect();
+        let mean = |of: fn(&(f64, f64)) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
+        shares.push(mean(|of| of.0));
+        changes.push(mean(|of| of.1));
+        let pages = trace.op.iter().zip(trace.offset_bytes.iter()).filter(|(op, _)| **op == Op::Read);
+        let distinct = pages.map(|(_, offset)| offset).collect::<HashSet<_>>().len() as f64;
+        let of_a_day = days[0].iter().collect::<HashSet<_>>().len() as f64;
+        // New extents lie elsewhere: 38 % of a day's on each of six days.
+        near("pages read", distinct / of_a_day, if renewed.is_none() { 1.0 + 0.38 * 6.0 } else { 1.0 }, 0.06);
+    }
+    // Values written before lie among those that recur, so that their share is a little above the recipe's.
+    let f = shares[0];
+    assert!((0.62..0.66).contains(&f), "{f}");
+    near("extents in place", shares[1], f, 0.06);
+    near("pages in place", shares[2], f, 0.06);
+    near("page by page", changes[2], 2.0 * f * (1.0 - f), 0.08);
+    assert!(changes[0] < 0.2 && changes[1] < 0.2, "{changes:?}");
+}
