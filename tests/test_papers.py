@@ -152,7 +152,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scratch = tmp_path_factory.mktemp("papers")
     with pytest.MonkeyPatch.context() as patch:
         patch_recipes(patch, scratch)
-        assert running.run(choose("rr-ssd", CHOSEN), scratch / "out", TINY).replayed == 4
+        assert running.run(choose("rr-ssd", CHOSEN), scratch / "out", TINY).replayed == 6
     return scratch / "out"
 
 
