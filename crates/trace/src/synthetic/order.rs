@@ -179,8 +179,8 @@ impl Order {
     }
 
     /// What every day accesses, in order, with repeats.
-    pub(super) fn every_day(&self) -> &[Extent] {
-        self.recurring.as_ref().map_or(&[], |recurring| &recurring.of_first_day)
+    pub(super) fn every_day(&mut self) -> &mut [Extent] {
+        self.recurring.as_mut().map_or(&mut [], |recurring| &mut recurring.of_first_day)
     }
 
     /// Days on which the access that came last will come again, beside today.

@@ -1,6 +1,6 @@
 //! Page reads: runs over pages whose contents do not change.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::kinds::KindPlan;
 use super::order::Order;
@@ -170,8 +170,14 @@ impl Reads {
         let Some(renewal) = self.renewal.filter(|_| day > self.day) else { return };
         self.day = day;
         writes.renewed.begin_day();
-        let mut seen = HashSet::new();
-        for extent in self.order.every_day().iter().filter(|extent| seen.insert(extent.start)) {
+        let mut starts = HashMap::new();
+        for extent in self.order.every_day() {
+            // What was read in several places is read in one again, so that it stays the same.
+            if let Some(&start) = starts.get(&extent.value) {
+                extent.start = start;
+                continue;
+            }
+            starts.insert(extent.value, extent.start);
             for from in (0..extent.pages).step_by(renewal.pages as usize) {
                 if self.random.chance(renewal.share) {
                     writes.renewed.ask(extent.start + from, renewal.pages.min(extent.pages - from));

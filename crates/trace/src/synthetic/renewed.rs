@@ -47,11 +47,15 @@ impl Renewed {
         }
     }
 
-    /// How many pages the next run of writes may have if it is to renew some; `None`: it goes elsewhere.
-    pub(super) fn room(&self, random: &mut Random) -> Option<u64> {
+    /// How many pages the next run of writes may have if it is to renew some; `None`: it goes elsewhere, where runs have
+    /// `mean` pages.
+    pub(super) fn room(&self, mean: f64, random: &mut Random) -> Option<u64> {
         let &(_, pages) = self.due.front()?;
         let to_come = self.writes_of_day.saturating_sub(self.written_today).max(1);
-        random.chance(self.due_pages as f64 * EARLIER / to_come as f64).then_some(u64::from(pages))
+        // Of pages, not of runs: those of a renewal are shorter.
+        let share = (self.due_pages as f64 * EARLIER / to_come as f64).min(1.0);
+        let runs = share * mean / (share * mean + (1.0 - share) * f64::from(pages));
+        random.chance(runs).then_some(u64::from(pages))
     }
 
     pub(super) fn note(&mut self, pages: u64) {

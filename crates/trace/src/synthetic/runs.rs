@@ -30,6 +30,10 @@ impl Runs {
         if self.requests > 0 { self.runs.max(1) } else { 0 }
     }
 
+    pub(super) fn mean_pages(&self) -> f64 {
+        self.pages as f64 / self.left().max(1) as f64
+    }
+
     /// The sizes of the requests of the next run, in pages; none when all are given. All ways to cut the rest are
     /// equally likely, but no run exceeds `pages_max` (unless it is one request) or `room` requests.
     pub(super) fn next(&mut self, pages_max: u64, room: u64, sizes: &mut Vec<u32>, random: &mut Random) {

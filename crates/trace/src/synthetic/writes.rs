@@ -131,7 +131,8 @@ impl Writes {
     pub(super) fn next(&mut self, room: u64, next_value: &mut u32, values: &mut Vec<u32>) -> (u64, &[u32]) {
         let left = self.runs.pages;
         let values_left = self.order.unseen_lasting().saturating_sub(self.to_keep);
-        let renews = self.renewed.room(&mut self.random).filter(|&most| most <= values_left);
+        let renews =
+            self.renewed.room(self.runs.mean_pages(), &mut self.random).filter(|&most| most <= values_left);
         self.runs.next(
             self.places.top,
             renews.map_or(room, |most| most.min(room)),
