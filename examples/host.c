@@ -29,7 +29,8 @@ int main(void) {
             enum flashtwin_op op = first == 4 ? FLASHTWIN_WRITE : FLASHTWIN_READ;
             uint32_t content = rand() % 100;
             uint64_t page = rand() % PAGES;
-            int64_t id = flashtwin_submit(drive, wakes[first], op, page * 4096, 4096, op == FLASHTWIN_WRITE ? &content : NULL);
+            int64_t id = flashtwin_submit(drive, wakes[first], op, page * 4096, 4096,
+                                          op == FLASHTWIN_WRITE ? &content : NULL, FLASHTWIN_NO_STREAM);
             if (id < 0) return fprintf(stderr, "%s\n", flashtwin_error(drive)), 1;
             thread_of[id] = first;
             wakes[first] = FLASHTWIN_NEVER;

@@ -231,6 +231,7 @@ class TestTracesFromTables:
             ({"op": [True, False]}, "'true', 'false' is no operation: .*--op-words"),
             ({"op": pa.array([{"a": 1}, {"a": 2}])}, "a column has values that no request has .*struct"),
             ({"holes": ["x", None]}, "a column has values that no request has"),
+            ({"stream": [0, 65_535]}, "the stream in row 2 is 65535; expected 0 to 65,534"),
             ({"volume": ["a", None]}, "the volume of a request is missing in row 2"),
             ({"content": ["a", "b"], "content_digest": [["a"], ["b"]]}, "content_digest and content both hold the"),
             (

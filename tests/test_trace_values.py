@@ -22,7 +22,8 @@ from .conftest import ROOT
 SAMPLES = sorted(path.name for path in (ROOT / "tests" / "data").glob("sample*"))
 ZEROES = bytes.fromhex("620f0b67a91f7f74151bc5be745b7110")
 KINDS = {"time_ns": pa.int64(), "volume": pa.uint32(), "op": pa.uint8(), "offset_bytes": pa.uint64(),
-         "length_bytes": pa.uint32(), "content_digest": pa.list_(pa.binary(16)), "flags": pa.uint8()}  # fmt: skip
+         "length_bytes": pa.uint32(), "content_digest": pa.list_(pa.binary(16)), "flags": pa.uint8(),
+         "stream": pa.uint16()}  # fmt: skip
 
 
 def drawn(seed: int, path: Path) -> ft.Trace:
@@ -36,14 +37,17 @@ def drawn(seed: int, path: Path) -> ft.Trace:
         length = 0 if op == 3 else draw.choice([512, 4096, 8192, 12288, 5000])
         contents = draw.choices(digests, k=-(-length // 4096)) if op < 2 and seed % 5 and draw.random() < 0.8 else None
         offset, flags = 0 if op == 3 else draw.randrange(50) * 4096, draw.choice([0, 0, 1, 8, 249])
-        rows.append(dict(zip(KINDS, (time_ns, draw.randrange(3), op, offset, length, contents, flags), strict=True)))
+        stream = draw.choice([None, 0, 7, 65_534]) if seed % 3 else None
+        values = (time_ns, draw.randrange(3), op, offset, length, contents, flags, stream)
+        rows.append(dict(zip(KINDS, values, strict=True)))
         time_ns += draw.choice([0, 1, 999, 10**9])
     holes = [[volume, draw.randrange(9) * 4096, 8192] for volume in {row["volume"] for row in rows}]
     table = pa.Table.from_pylist(rows, pa.schema(list(KINDS.items())))
     volumes = [f"dev {number}, {draw.choice('ab')}" for number in range(3)]
     kept = {"flashtwin.volume_names": json.dumps(volumes), "flashtwin.holes": json.dumps(holes[:2])}
     table = table.replace_schema_metadata(kept)
-    pq.write_table(table if seed % 5 else table.drop_columns("content_digest"), path)
+    without = [name for name, every in (("content_digest", 5), ("stream", 6)) if seed % every == 0]
+    pq.write_table(table.drop_columns(without), path)
     return ft.open(path)
 
 
@@ -247,12 +251,14 @@ def test_exported_traces_read_back(tmp_path: Path) -> None:
         # A content that is unknown takes those beside it along; what else is lost has no place in the layouts.
         frame = trace.to_polars()
         of_sectors = (frame["op"] < 2) & (frame["length_bytes"] % 512 == 0) & (frame["flags"] == 0)
+        of_sectors &= frame["stream"].is_null()
         for layout, place in {"csv": frame["op"] < 3, "mqsim": of_sectors}.items():
             if place.any():
                 trace = ft.Trace.from_frame(frame.filter(place).drop("holes"))
                 trace.export(path, to=layout)
                 read = ft.Trace.from_csv(path) if layout == "csv" else ft.open(path, layout)
-                assert of(read, "time_ns", *fields, "flags") == of(trace, "time_ns", *fields, "flags")
+                kept = ("time_ns", *fields, "flags", "stream")
+                assert of(read, *kept) == of(trace, *kept)
                 assert of(read, "content_digest") == [
                     (None if None in (row or [None]) else row,) for (row,) in of(trace, "content_digest")
                 ]
@@ -261,7 +267,7 @@ def test_exported_traces_read_back(tmp_path: Path) -> None:
 def test_export_says_how_much_it_cannot_keep(tmp_path: Path) -> None:
     rows = {"time_ns": [0, 1, 2_000_000_000, 3_000_000_000], "op": ["WF", "R", "R", "D"],
             "offset_bytes": [4096, 0, 8192, 0], "length_bytes": [8192, 4000, 4096, 512],
-            "content": [["a" * 32, "b" * 32], None, None, None]}  # fmt: skip
+            "stream": [None, None, 3, None], "content": [["a" * 32, "b" * 32], None, None, None]}  # fmt: skip
     trace = ft.Trace.from_frame(rows)
     path = tmp_path / "t"
     assert trace.export(path, to="oraclegeneral") == {
@@ -273,10 +279,10 @@ def test_export_says_how_much_it_cannot_keep(tmp_path: Path) -> None:
         (0, 0, 4096, 4096), (0, 0, 8192, 4096), (0, 0, 0, 4096), (2_000_000_000, 0, 8192, 4096)]  # fmt: skip
     assert trace.export(path, to="mqsim") == {
         "trims and flushes": 1, "requests that grew to whole sectors": 1,
-        "requests with FUA or of a queue": 1}  # fmt: skip
+        "requests with FUA, of a queue or of a stream": 2}  # fmt: skip
     assert path.read_text() == f"0 0 8 16 0 {'a' * 32}{'b' * 32}\n1 0 0 8 1\n2000000000 0 16 8 1\n"
     assert trace.export(path, to="fio") == {
-        "times cut to microseconds": 1, "contents": 2, "requests with FUA or of a queue": 1}  # fmt: skip
+        "times cut to microseconds": 1, "contents": 2, "requests with FUA, of a queue or of a stream": 2}  # fmt: skip
     assert trace.export(path, to="csv") == {}
     with pytest.raises(ft.TraceError, match="no request fits the layout mqsim"):
         trace.excerpt(from_s=3).export(tmp_path / "none", to="mqsim")

@@ -27,6 +27,8 @@ KEYS: list[dict[str, Any]] = [
     {"replay.warm_up_s": 0.015}, {"replay.preload": "footprint"}, {"verify": True}, {"replay.content": "unique"},
     {"engine.merge_reads": "same-page"}, {"nand.blocks_per_plane": 40}, {"ftl.gc.idle": "reserve"},
     {"nand.page_bytes": 16_384}, {"replay.content": "zipf(0.8,200)"}, {"replay.content": "same-as-address"},
+    {"ftl.partition.policy": "streams", "ftl.partition.partitions": 3},
+    {"ftl.partition.policy": "sizes", "ftl.partition.sizes": "6K"},
 ]  # fmt: skip
 
 
@@ -52,6 +54,7 @@ def requests(random: np.random.Generator, count: int = 1_500) -> dict[str, Any]:
         "time_ns": np.append(fill * 0, 400_000 * fill.size + np.cumsum(gaps)), "op": op,
         "offset_bytes": np.where(op == "flush", 0, offset), "length_bytes": length,
         "content": [one if kind == "write" else None for one, kind in zip(values, op, strict=True)],
+        "stream": np.append(fill // 300, random.choice(np.array([0, 1, 2, 3, 300, None]), count)).astype(object),
     }  # fmt: skip
 
 
@@ -70,7 +73,8 @@ def handed_in(
                 drive.advance(int(random.integers(drive.now_ns, stop + 1)))
             columns = [column[rows] for column in asked.values()]
             if len(columns[0]) == 1:
-                assert drive.submit(*(one.item() for one in columns[:4]), columns[4][0]) == rows.start
+                single = (*(one.item() for one in columns[:4]), columns[4][0], columns[5][0])
+                assert drive.submit(*single) == rows.start
             else:
                 assert drive.submit(*columns).tolist() == list(range(rows.start, rows.stop))
             done.append(drive.completed().to_arrow())
@@ -118,6 +122,8 @@ def test_trace_handed_in_gives_the_figures_of_its_replay(name: str, seed: int) -
         ((20, "write", 0, 2 * PAGE, [1]), "request 0: 1 contents: expected 2, one for each 4096 bytes"),
         (([20, 21], "write", 0, PAGE, [1]), "content has no entry for each of 2 requests"),
         ((20.5, "read", 0, PAGE), "time_ns: .*'float'.*expected whole numbers from 0"),
+        ((20, "write", 0, PAGE, b"a", -1), "stream is -1: expected a whole number from 0 to 65,534, or None"),
+        (([20, 21], "write", 0, PAGE, [1, 1], [0, 65_535]), "stream is 65535: expected"),
         ((20, "read", -1, PAGE), "offset_bytes: .*expected whole numbers from 0"),
         ((20, "read", 0, 1 << 32), "length_bytes: .*below 2.32"),
         (([20, 21], ["read"] * 3, 0, PAGE), "submit: shape mismatch.*expected one value, or n"),

@@ -129,6 +129,7 @@ class VirtualDrive:
         offset_bytes: Sequence[int],
         length_bytes: Sequence[int],
         content: Sequence[Sequence[int]] | None,
+        stream: Sequence[int],
     ) -> int: ...
     def advance(self, to_ns: int) -> None: ...
     @property

@@ -17,6 +17,9 @@ typedef struct flashtwin_drive flashtwin_drive;
 
 enum flashtwin_op { FLASHTWIN_READ = 0, FLASHTWIN_WRITE = 1, FLASHTWIN_TRIM = 2, FLASHTWIN_FLUSH = 3 };
 
+/* The stream of a request that has none. */
+#define FLASHTWIN_NO_STREAM UINT16_MAX
+
 /* No request is under way that will be completed. */
 #define FLASHTWIN_NEVER UINT64_MAX
 
@@ -38,9 +41,10 @@ flashtwin_drive *flashtwin_open(const char *system, const char *const *settings,
 /* Hands in a request; its id, counted from 0, or -1 if it is wrong: it was not taken in then.
  *
  * time_ns: not before flashtwin_now_ns, which moves to it.
- * contents: NULL, or a number for each 4,096 bytes that a write begins, equal for equal data. */
+ * contents: NULL, or a number for each 4,096 bytes that a write begins, equal for equal data.
+ * stream: FLASHTWIN_NO_STREAM, or the stream (placement handle) of a write, for "ftl.partition.policy=streams". */
 int64_t flashtwin_submit(flashtwin_drive *drive, uint64_t time_ns, enum flashtwin_op op, uint64_t offset_bytes,
-                         uint32_t length_bytes, const uint32_t *contents);
+                         uint32_t length_bytes, const uint32_t *contents, uint16_t stream);
 
 /* Lets time pass; 0, or -1. */
 int flashtwin_advance(flashtwin_drive *drive, uint64_t to_ns);

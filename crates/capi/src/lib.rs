@@ -144,6 +144,7 @@ pub unsafe extern "C" fn flashtwin_submit(
     offset_bytes: u64,
     length_bytes: u32,
     contents: *const u32,
+    stream: u16,
 ) -> i64 {
     // SAFETY: the caller's promise.
     let Some(drive) = (unsafe { drive.as_mut() }) else { return -1 };
@@ -165,6 +166,7 @@ pub unsafe extern "C" fn flashtwin_submit(
             content_start: if contents.is_null() { Vec::new() } else { vec![0, chunks as u64] },
             content: content.to_vec(),
             flags: vec![0],
+            stream: vec![stream],
             ..Columns::default()
         };
         drive.submit(&columns.as_run(), &())

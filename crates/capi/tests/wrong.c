@@ -20,13 +20,13 @@ int main(void) {
     flashtwin_drive *drive = flashtwin_open("rr-ssd", NULL, 1 << 20, 0, NULL, 0);
     uint32_t content = 7;
     flashtwin_advance(drive, 10);
-    if (flashtwin_submit(drive, 5, FLASHTWIN_READ, 0, 4096, NULL) != -1) return 2;
+    if (flashtwin_submit(drive, 5, FLASHTWIN_READ, 0, 4096, NULL, FLASHTWIN_NO_STREAM) != -1) return 2;
     printf("%s\n", flashtwin_error(drive));
-    if (flashtwin_submit(drive, 10, FLASHTWIN_WRITE, 0, 4096, NULL) != -1) return 3;
+    if (flashtwin_submit(drive, 10, FLASHTWIN_WRITE, 0, 4096, NULL, FLASHTWIN_NO_STREAM) != -1) return 3;
     printf("%s\n", flashtwin_error(drive));
-    if (flashtwin_submit(drive, 10, (enum flashtwin_op)9, 0, 4096, NULL) != -1) return 4;
+    if (flashtwin_submit(drive, 10, (enum flashtwin_op)9, 0, 4096, NULL, FLASHTWIN_NO_STREAM) != -1) return 4;
     printf("%s\n", flashtwin_error(drive));
-    if (flashtwin_submit(drive, 10, FLASHTWIN_WRITE, 0, 4096, &content) != 0) return 5;
+    if (flashtwin_submit(drive, 10, FLASHTWIN_WRITE, 0, 4096, &content, 7) != 0) return 5;
     flashtwin_completion done[2];
     if (flashtwin_completed(drive, done, 0) != 0) return 6;
     while (flashtwin_completed(drive, done, 2) == 0) flashtwin_advance(drive, flashtwin_next_event_ns(drive));
@@ -34,7 +34,7 @@ int main(void) {
     if (done[0].id != 0 || done[0].response_ns != done[0].done_ns - 10) return 7;
     if (flashtwin_next_event_ns(drive) != FLASHTWIN_NEVER) return 8;
     flashtwin_free(flashtwin_finish(drive));
-    if (flashtwin_submit(drive, 1 << 30, FLASHTWIN_READ, 0, 4096, NULL) != -1) return 9;
+    if (flashtwin_submit(drive, 1 << 30, FLASHTWIN_READ, 0, 4096, NULL, FLASHTWIN_NO_STREAM) != -1) return 9;
     printf("%s\n%s\n", flashtwin_error(drive), flashtwin_error(NULL));
     flashtwin_free(NULL);
     flashtwin_close(drive);

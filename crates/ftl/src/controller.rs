@@ -81,6 +81,9 @@ pub trait Controller: Hints {
     /// A page whose write has just been decided was read before that, from RAM: the read counts, too.
     fn was_read_in_ram(&mut self, _lpn: Lpn) {}
 
+    /// The placement handle of the next write, or [`crate::NO_HANDLE`]; see [`crate::Handles`].
+    fn direct(&mut self, _handle: u8) {}
+
     /// Serves a page write: decides whether a page is programmed, and where. The page is whole. `fingerprinted`: its
     /// fingerprint is known. Operations of garbage collection are appended to `ops`.
     ///

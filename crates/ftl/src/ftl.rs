@@ -294,6 +294,11 @@ impl Controller for Ftl {
     }
 
     #[inline]
+    fn direct(&mut self, handle: u8) {
+        self.flash.partitions.handle = handle;
+    }
+
+    #[inline]
     fn write(
         &mut self,
         page: Host,

@@ -47,7 +47,7 @@ pub use flash::counters::{
     CopyingCounts, Counters, DedupCounts, MappingCounts, PageCounts, PartitionSize, Peak, PlaneContents,
     PlaneWrites, ReplicationCounts, SpreadCounts, TableSizes, WearCounts,
 };
-pub use flash::partition::{PartitionConfig, PartitionPolicy};
+pub use flash::partition::{Handles, NO_HANDLE, PartitionConfig, PartitionPolicy};
 pub use flash::wear::{WearConfig, WearPolicy};
 pub use flash::{GcConfig, allocation, idle, partition, victim, wear};
 pub use ftl::Ftl;

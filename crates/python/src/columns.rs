@@ -12,10 +12,10 @@ use arrow_array::builder::{BinaryBuilder, ListBuilder};
 use arrow_array::types::UInt32Type;
 use arrow_array::{
     ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch, RecordBatchIterator, RecordBatchReader,
-    StringArray, UInt8Array, UInt32Array, UInt64Array,
+    StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use flashtwin_trace::{Digests, Trace};
+use flashtwin_trace::{Digests, NO_STREAM, Trace};
 
 const BATCH_ROWS: usize = 1 << 18;
 
@@ -31,6 +31,7 @@ pub(crate) fn reader(trace: &Arc<Trace>) -> Box<dyn RecordBatchReader + Send> {
         Field::new("length_bytes", DataType::UInt32, false),
         Field::new("content_digest", digests, true),
         Field::new("flags", DataType::UInt8, false),
+        Field::new("stream", DataType::UInt16, true),
         Field::new("holes", DataType::Utf8, true),
     ]));
     let (trace, of) = (Arc::clone(trace), Arc::clone(&schema));
@@ -66,6 +67,7 @@ fn columns(
     let volumes = UInt32Array::from(run.volume.to_vec());
     let mut flags = run.flags.to_vec();
     flags.resize(run.len(), 0);
+    let stream = |row| Some(run.stream_of(row)).filter(|&stream| stream != NO_STREAM);
     Ok(vec![
         Arc::new(Int64Array::from(run.time_ns.to_vec())),
         Arc::new(volumes.clone()),
@@ -75,6 +77,7 @@ fn columns(
         Arc::new(UInt32Array::from(run.length_bytes.to_vec())),
         Arc::new(contents(trace, rows.clone(), digests)),
         Arc::new(UInt8Array::from(flags)),
+        Arc::new((0..run.len()).map(stream).collect::<UInt16Array>()),
         Arc::new(rows.map(|row| holes.get(&row)).collect::<StringArray>()),
     ])
 }

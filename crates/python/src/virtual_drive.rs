@@ -88,6 +88,7 @@ impl VirtualDrive {
         offset_bytes: &Bound<'_, PyAny>,
         length_bytes: &Bound<'_, PyAny>,
         content: Option<Vec<Vec<u32>>>,
+        stream: Vec<u16>,
     ) -> PyResult<u64> {
         let ends = content.iter().flatten().scan(0, |end, one| {
             *end += one.len() as u64;
@@ -102,6 +103,7 @@ impl VirtualDrive {
             content_start: content.iter().map(|_| 0).chain(ends).collect(),
             content: content.iter().flatten().flatten().copied().collect(),
             flags,
+            stream,
             ..Columns::default()
         };
         self.with(py, |drive, signals| drive.submit(&columns.as_run(), signals))

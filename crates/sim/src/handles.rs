@@ -1,5 +1,4 @@
-//! Partitions that are known before the first write: by the writes to come, or named by the host as streams or as the
-//! placement handles of FDP.
+//! Partitions that are known before the first write: by the writes to come, or by the host's volumes or address ranges.
 
 use flashtwin_ftl::{PartitionConfig, PartitionPolicy};
 use flashtwin_trace::{Outline, PageSource, TraceError};
@@ -20,6 +19,8 @@ pub fn told_partitions(
         PartitionPolicy::Volumes => Some(by_volume(trace, config.partitions)),
         PartitionPolicy::Ranges => Some(by_range(trace, &config.range_starts().unwrap_or_default())),
         PartitionPolicy::None | PartitionPolicy::BloomFilters => None,
+        // Each request brings its own ([`flashtwin_ftl::Handles`]).
+        PartitionPolicy::Streams | PartitionPolicy::Sizes => None,
     })
 }
 

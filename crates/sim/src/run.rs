@@ -233,6 +233,7 @@ impl Replay {
         if config.replay.queue_depth == 0 {
             engine.limit_queues(config.replay.queue_limit);
         }
+        engine.direct_by(config.ftl.partition.handles());
         let checkpoint_s = config.ftl.mapping_cache.checkpoint_s;
         if checkpoint_s > 0.0 {
             engine.checkpoint_every((checkpoint_s * 1e9) as u64);

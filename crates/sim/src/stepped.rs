@@ -102,6 +102,7 @@ impl SteppedDrive {
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
         engine.accounts_mut().observer.receivers = Receivers::to_caller();
+        engine.direct_by(config.ftl.partition.handles());
         let outline = outline(name, geometry.page_bytes, logical_pages, contents);
         let read_modify_write = config.replay.partial_write == PartialWrite::ReadModifyWrite;
         Ok(Self { engine, resolved, outline, periods: Periods::default(), read_modify_write, clock_ns: 0 })
@@ -125,7 +126,8 @@ impl SteppedDrive {
                 op: &[request.op],
                 volume: &[],
                 offset_bytes: &[],
-                length_bytes: &[],
+                length_bytes: &[u32::try_from(request.bytes).unwrap_or(u32::MAX)],
+                stream: &[],
                 marks: &[marks],
                 first_page_op: &[0, request.lpns.len() as u32],
                 lpn: request.lpns,

@@ -191,7 +191,9 @@ fn refusal(config: &Config) -> Option<&'static str> {
             );
         }
         PartitionPolicy::Volumes => {
-            return Some("ftl.partition.policy = \"volumes\" needs a trace with volumes: choose ranges");
+            return Some(
+                "ftl.partition.policy = \"volumes\" needs a trace with volumes: choose streams or ranges",
+            );
         }
         _ => {}
     }

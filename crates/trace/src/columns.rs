@@ -7,8 +7,8 @@ use flashtwin_bits::{SpareMemory, try_with_capacity};
 use crate::digest::Digests;
 use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
-use crate::request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
-use crate::requests::Requests;
+use crate::request::{CHUNK_BYTES, NO_CONTENT, NO_STREAM, Op, Request};
+use crate::requests::{Requests, rows_there};
 use crate::volumes::Appearance;
 
 /// The columns of a trace as anyone may bring them; see [`crate::Trace`]. Here times may start anywhere, and volumes
@@ -25,6 +25,7 @@ pub struct Columns {
     pub content: Vec<u32>,
     pub digests: Digests,
     pub flags: Vec<u8>,
+    pub stream: Vec<u16>,
     pub holes: Holes,
     pub zero_content: Option<u32>,
 }
@@ -100,6 +101,7 @@ impl Columns {
             content: &self.content,
             chunk_bytes: CHUNK_BYTES,
             flags: &self.flags,
+            stream: &self.stream,
             holes: &self.holes,
             zero_content: self.zero_content,
         }
@@ -119,23 +121,28 @@ impl Columns {
         self.content_start.push(self.content.len() as u64);
     }
 
-    pub(crate) fn add_to_last(&mut self, bits: u8) {
-        if bits == 0 {
-            return;
+    /// Sets bits of [`crate::flags`] and the stream of the requests from `row` on.
+    #[inline]
+    pub(crate) fn mark_from(&mut self, row: usize, (bits, stream): (u8, u16)) {
+        let rows = self.len();
+        if bits != 0 && row < rows {
+            self.flags.resize(rows, 0);
+            self.flags[row..].iter_mut().for_each(|flags| *flags |= bits);
         }
-        self.flags.resize(self.len(), 0);
-        if let Some(last) = self.flags.last_mut() {
-            *last |= bits;
+        if stream != NO_STREAM && row < rows {
+            self.stream.resize(rows, NO_STREAM);
+            self.stream[row..].fill(stream);
         }
+    }
+
+    pub(crate) fn mark_last(&mut self, marks: (u8, u16)) {
+        self.mark_from(self.len().saturating_sub(1), marks);
     }
 
     /// Adds the requests `rows` of `from` behind these. Digests stay where they are.
     pub(crate) fn extend_from(&mut self, from: &Columns, rows: Range<usize>) {
-        let flags = from.flags.get(rows.start..from.flags.len().min(rows.end)).unwrap_or_default();
-        if !flags.is_empty() {
-            self.flags.resize(self.len(), 0);
-            self.flags.extend_from_slice(flags);
-        }
+        extend(&mut self.flags, self.time_ns.len(), rows_there(&from.flags, rows.clone()), 0);
+        extend(&mut self.stream, self.time_ns.len(), rows_there(&from.stream, rows.clone()), NO_STREAM);
         self.time_ns.extend_from_slice(&from.time_ns[rows.clone()]);
         self.volume.extend_from_slice(&from.volume[rows.clone()]);
         self.op.extend_from_slice(&from.op[rows.clone()]);
@@ -158,6 +165,7 @@ impl Columns {
         self.length_bytes.drain(..count);
         self.content_start.drain(..count);
         self.flags.drain(..count.min(self.flags.len()));
+        self.stream.drain(..count.min(self.stream.len()));
         let first = self.content_start[0];
         self.content.drain(..first as usize);
         self.content_start.iter_mut().for_each(|start| *start -= first);
@@ -175,9 +183,18 @@ impl Columns {
         all.offset_bytes.truncate(taken);
         all.length_bytes.truncate(taken);
         all.flags.truncate(taken);
+        all.stream.truncate(taken);
         all.content_start.truncate(taken + 1);
         all.content.truncate(all.content_start[taken] as usize);
         all
+    }
+}
+
+/// Adds `rows` to a column behind `before` rows, of which the last may be missing.
+fn extend<T: Copy>(column: &mut Vec<T>, before: usize, rows: &[T], none: T) {
+    if !rows.is_empty() {
+        column.resize(before, none);
+        column.extend_from_slice(rows);
     }
 }
 
@@ -199,8 +216,10 @@ pub(crate) fn check_lengths(name: &str, columns: &Columns) -> Result<(), TraceEr
             return bad(format!("column {column} has {length} rows, time_ns has {requests}"));
         }
     }
-    if columns.flags.len() > requests {
-        return bad(format!("column flags has {} rows, time_ns has {requests}", columns.flags.len()));
+    for (column, length) in [("flags", columns.flags.len()), ("stream", columns.stream.len())] {
+        if length > requests {
+            return bad(format!("column {column} has {length} rows, time_ns has {requests}"));
+        }
     }
     let starts = &columns.content_start;
     let ends =
@@ -292,15 +311,19 @@ pub(crate) fn sort_by_time(columns: &mut Columns) {
     fn permute<T: Copy>(column: &mut Vec<T>, order: &[usize]) {
         *column = order.iter().map(|&row| column[row]).collect();
     }
+    fn permute_there<T: Copy>(column: &mut Vec<T>, order: &[usize], none: T) {
+        if !column.is_empty() {
+            column.resize(order.len(), none);
+            permute(column, order);
+        }
+    }
     permute(&mut columns.time_ns, &order);
     permute(&mut columns.volume, &order);
     permute(&mut columns.op, &order);
     permute(&mut columns.offset_bytes, &order);
     permute(&mut columns.length_bytes, &order);
-    if !columns.flags.is_empty() {
-        columns.flags.resize(order.len(), 0);
-        permute(&mut columns.flags, &order);
-    }
+    permute_there(&mut columns.flags, &order, 0);
+    permute_there(&mut columns.stream, &order, NO_STREAM);
 }
 
 /// Gives contents ids in order of first appearance, so that equal traces have equal ids. `known` has the digests of the

@@ -4,6 +4,7 @@ use twox_hash::XxHash3_128;
 
 use crate::flags;
 use crate::holes::Holes;
+use crate::request::NO_STREAM;
 use crate::requests::Requests;
 use crate::volumes::Appearance;
 
@@ -77,6 +78,7 @@ pub(crate) struct TraceHasher {
     durable: Option<XxHash3_128>,
     /// The places of requests of other queues than the first, and these queues; as few traces have it.
     queues: Option<XxHash3_128>,
+    streams: Option<XxHash3_128>,
 }
 
 /// Time, volume, operation, offset, length, whether there are contents, contents.
@@ -92,6 +94,7 @@ impl TraceHasher {
             columns: std::array::from_fn(|_| XxHash3_128::with_seed(0)),
             durable: None,
             queues: None,
+            streams: None,
         }
     }
 
@@ -108,6 +111,12 @@ impl TraceHasher {
                 queues.write(&place.to_le_bytes());
                 queues.write(&[queue]);
             }
+        }
+        for (place, &stream) in (self.requests..).zip(run.stream).filter(|(_, stream)| **stream != NO_STREAM)
+        {
+            let streams = self.streams.get_or_insert_with(|| XxHash3_128::with_seed(2));
+            streams.write(&place.to_le_bytes());
+            streams.write(&stream.to_le_bytes());
         }
         self.requests += run.len() as u64;
         self.column(0, run.time_ns.iter().map(|time| time.to_le_bytes()));
@@ -145,7 +154,7 @@ impl TraceHasher {
         let mut all = XxHash3_128::with_seed(0);
         all.write(&self.chunk_bytes.to_le_bytes());
         all.write(&self.requests.to_le_bytes());
-        for column in self.columns.iter().chain(&self.durable).chain(&self.queues) {
+        for column in self.columns.iter().chain(&self.durable).chain(&self.queues).chain(&self.streams) {
             all.write(&column.finish_128().to_le_bytes());
         }
         // Parts that most traces do not have leave the digest unchanged.

@@ -19,9 +19,10 @@ pub(crate) enum Part {
     Volume,
     Content,
     Queue,
+    Stream,
 }
 
-pub(crate) const PARTS: usize = 7;
+pub(crate) const PARTS: usize = 8;
 /// Parts that every request has come first.
 const NEEDED: usize = 4;
 
@@ -54,11 +55,20 @@ static NAMES: [(&str, &str, &str); PARTS] = [
     ),
     ("content", "content", "hash digest md5 sha1 sha256 fingerprint"),
     ("queue", "queue", "sq"),
+    ("stream", "stream", "streamid placementid placementhandle"),
 ];
 
 impl Part {
-    pub(crate) const ALL: [Part; PARTS] =
-        [Part::Time, Part::Op, Part::Offset, Part::Length, Part::Volume, Part::Content, Part::Queue];
+    pub(crate) const ALL: [Part; PARTS] = [
+        Part::Time,
+        Part::Op,
+        Part::Offset,
+        Part::Length,
+        Part::Volume,
+        Part::Content,
+        Part::Queue,
+        Part::Stream,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         NAMES[self as usize].0

@@ -60,8 +60,8 @@ pub use page::{
 pub use progress::Progress;
 pub use quality::{BAD_LINES_LISTED, Quality};
 pub use read_as::ReadAs;
-pub use request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
-pub use requests::Requests;
+pub use request::{CHUNK_BYTES, NO_CONTENT, NO_STREAM, Op, Request};
+pub use requests::{Requests, rows_there};
 pub use sample::SampleBy;
 pub use split::split;
 pub use stream::TraceStream;

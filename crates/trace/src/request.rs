@@ -6,6 +6,9 @@ pub const CHUNK_BYTES: u32 = 4096;
 /// Marks an unknown content.
 pub const NO_CONTENT: u32 = u32::MAX;
 
+/// Marks a request of no stream.
+pub const NO_STREAM: u16 = u16::MAX;
+
 /// Operation of a request. The numbers are those of the canonical `op` column.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

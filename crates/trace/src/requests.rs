@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::flags;
 use crate::holes::Holes;
-use crate::request::Op;
+use crate::request::{NO_STREAM, Op};
 
 /// Consecutive requests of a trace as columns; the fields are those of [`crate::Trace`]. A streamed trace is read run
 /// by run, so a metric that takes runs works on traces larger than memory.
@@ -22,9 +22,16 @@ pub struct Requests<'a> {
     pub chunk_bytes: u32,
     /// As [`crate::Trace::flags`]: may be shorter than the others.
     pub flags: &'a [u8],
+    /// As [`crate::Trace::stream`]: may be shorter than the others.
+    pub stream: &'a [u16],
     pub holes: &'a Holes,
     /// As [`crate::Trace::zero_content`]; in a stream, of the requests so far.
     pub zero_content: Option<u32>,
+}
+
+/// The rows of a column that may be shorter than the others.
+pub fn rows_there<T>(column: &[T], rows: Range<usize>) -> &[T] {
+    column.get(rows.start..column.len().min(rows.end)).unwrap_or_default()
 }
 
 impl<'a> Requests<'a> {
@@ -53,6 +60,12 @@ impl<'a> Requests<'a> {
     #[inline]
     pub(crate) fn flags_of(&self, index: usize) -> u8 {
         self.flags.get(index).copied().unwrap_or(0)
+    }
+
+    /// The stream of request `index` of the run, or [`NO_STREAM`].
+    #[inline]
+    pub fn stream_of(&self, index: usize) -> u16 {
+        self.stream.get(index).copied().unwrap_or(NO_STREAM)
     }
 
     /// The contents that request `index` of the run carries; empty when none are recorded.

@@ -67,7 +67,7 @@ impl Trace {
             if op == Op::Flush {
                 if std::mem::take(written) {
                     columns.push(self.request(request));
-                    columns.add_to_last(self.flags_of(request));
+                    columns.mark_last(self.marks_of(request));
                 }
                 continue;
             }
@@ -172,5 +172,5 @@ fn push(trace: &Trace, request: usize, first_page: u64, run: Range<usize>, colum
     }
     let length_bytes = (end - start) as u32;
     columns.push(Request { offset_bytes: start, length_bytes, ..trace.request(request) });
-    columns.add_to_last(trace.flags_of(request));
+    columns.mark_last(trace.marks_of(request));
 }

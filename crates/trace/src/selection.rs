@@ -63,7 +63,7 @@ impl Trace {
         for request in requests {
             columns.content.extend_from_slice(self.contents(request));
             columns.push(self.request(request));
-            columns.add_to_last(self.flags_of(request));
+            columns.mark_last(self.marks_of(request));
         }
         columns
     }

@@ -156,7 +156,7 @@ impl Part {
         }
         self.digests.counts.push(self.digests.digests.len() - known);
         self.waiting.push(request);
-        self.waiting.add_to_last(batch.flags_of(index));
+        self.waiting.mark_last(batch.marks_of(index));
     }
 
     fn write(&mut self) -> Result<(), TraceError> {
@@ -212,7 +212,7 @@ mod tests {
             builder
                 .push(Request { time_ns, volume, op, offset_bytes, length_bytes: pages * 4096 }, &contents);
             if draw.next() % 9 == 0 {
-                builder.queue(3).durable();
+                builder.queue(3).durable().stream(volume as u16);
             }
         }
         builder.hole(2, 0..8192).hole(7, 4096..65536).zeroes(5);

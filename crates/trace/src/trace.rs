@@ -11,8 +11,8 @@ use crate::holes::Holes;
 use crate::options::Format;
 use crate::quality::Quality;
 use crate::read_as::ReadAs;
-use crate::request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
-use crate::requests::Requests;
+use crate::request::{CHUNK_BYTES, NO_CONTENT, NO_STREAM, Op, Request};
+use crate::requests::{Requests, rows_there};
 use crate::tally::Tally;
 use crate::volumes::Volumes;
 
@@ -44,6 +44,9 @@ pub struct Trace {
     pub digests: Digests,
     /// Rare properties of requests, as bits of [`crate::flags`]. The column ends with the last request that has any.
     pub flags: Vec<u8>,
+    /// The stream that the host says a request belongs to, or [`NO_STREAM`]. The column ends with the last request that
+    /// has one.
+    pub stream: Arc<Vec<u16>>,
     /// Bytes that are known to hold nothing when the trace begins, by volume number.
     pub holes: Arc<Holes>,
     /// The content that is nothing but zeroes, if it is known and occurs.
@@ -66,7 +69,8 @@ impl Trace {
             volume: &self.volume[range.clone()],
             op: &self.op[range.clone()],
             offset_bytes: &self.offset_bytes[range.clone()],
-            flags: self.flags.get(range.start..self.flags.len().min(range.end)).unwrap_or_default(),
+            flags: rows_there(&self.flags, range.clone()),
+            stream: rows_there(&self.stream, range.clone()),
             length_bytes: &self.length_bytes[range],
             content_start,
             content: &self.content,
@@ -85,9 +89,12 @@ impl Trace {
         volume_names: Vec<String>,
         quality: Quality,
     ) -> Trace {
-        // Without the zeroes at the end, so that equal traces are equal.
-        let flagged = columns.flags.iter().rposition(|&bits| bits != 0).map_or(0, |last| last + 1);
-        columns.flags.truncate(flagged);
+        fn cut<T: PartialEq>(column: &mut Vec<T>, none: &T) {
+            column.truncate(column.iter().rposition(|one| one != none).map_or(0, |last| last + 1));
+        }
+        // Without the end that says nothing, so that equal traces are equal.
+        cut(&mut columns.flags, &0);
+        cut(&mut columns.stream, &NO_STREAM);
         let has_content = !columns.content.is_empty();
         Trace {
             name: name.to_owned(),
@@ -102,6 +109,7 @@ impl Trace {
             chunk_bytes: CHUNK_BYTES,
             digests: columns.digests,
             flags: columns.flags,
+            stream: Arc::new(columns.stream),
             holes,
             zero_content: columns.zero_content,
             volume_names,
@@ -186,8 +194,10 @@ impl Trace {
         }
     }
 
-    pub(crate) fn flags_of(&self, index: usize) -> u8 {
-        self.flags.get(index).copied().unwrap_or(0)
+    /// Flags and stream of request `index`.
+    pub(crate) fn marks_of(&self, index: usize) -> (u8, u16) {
+        let all = self.requests(index..index + 1);
+        (all.flags_of(0), all.stream_of(0))
     }
 
     /// 128-bit hash over all columns as 32 hex digits, equal in every format and compression. Of contents, only
@@ -280,14 +290,20 @@ impl TraceBuilder {
 
     /// The request added last is to be on the medium before it is answered (FUA).
     pub fn durable(&mut self) -> &mut TraceBuilder {
-        self.columns.add_to_last(flags::DURABLE);
+        self.columns.mark_last((flags::DURABLE, NO_STREAM));
         self
     }
 
     /// The request added last is of this submission queue. Panics unless it is from 0 to 31.
     pub fn queue(&mut self, queue: u8) -> &mut TraceBuilder {
         assert!(usize::from(queue) < flags::QUEUES, "queue {queue} of {}", flags::QUEUES);
-        self.columns.add_to_last(queue << flags::QUEUE_SHIFT);
+        self.columns.mark_last((queue << flags::QUEUE_SHIFT, NO_STREAM));
+        self
+    }
+
+    /// The request added last belongs to this stream.
+    pub fn stream(&mut self, stream: u16) -> &mut TraceBuilder {
+        self.columns.mark_last((0, stream));
         self
     }
 

@@ -22,6 +22,8 @@ from flashtwin.results.frames import Table
 from flashtwin.settings import Value, merged
 
 _UNITS = " KMGT"
+#: Stands for none.
+_NO_STREAM = 65_535
 
 
 class Drive(AbstractContextManager["Drive"]):
@@ -89,7 +91,9 @@ class Drive(AbstractContextManager["Drive"]):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def submit(self, time_ns: Any, op: Any, offset_bytes: Any, length_bytes: Any, content: Any = None) -> Any:
+    def submit(
+        self, time_ns: Any, op: Any, offset_bytes: Any, length_bytes: Any, content: Any = None, stream: Any = None
+    ) -> Any:
         """Hands in one request, or `n` if any argument but `content` is an array of shape `(n,)`.
 
         The clock moves to the time of the last. A single value stands for itself in each of `n` requests.
@@ -102,6 +106,8 @@ class Drive(AbstractContextManager["Drive"]):
             content: what a write brings, for systems that look at contents: a whole number, bytes or text for each
                 4,096 bytes that it begins, equal for equal data, in a list unless it is one. For `n` requests a list
                 of `n` of these, None where it is not known.
+            stream: the number of the stream (or placement handle) of a write, 0 to 65,534, for
+                `partition.policy="streams"`; None where it has none.
 
         Returns:
             The id of the request, an `int`, or those of `n` as an array of shape `(n,)`. They count from 0.
@@ -121,7 +127,7 @@ class Drive(AbstractContextManager["Drive"]):
             ...
         flashtwin.ArgumentError: request 0: time_ns is 15, and the clock is at 20 by then: submit in order of time
         """
-        given = [time_ns, op, offset_bytes, length_bytes]
+        given = [time_ns, op, offset_bytes, length_bytes, *([] if stream is None else [stream])]
         single = all(isinstance(one, Integral | str) for one in given)
         try:
             arrays = () if single else np.atleast_1d(*np.broadcast_arrays(*given))
@@ -133,8 +139,9 @@ class Drive(AbstractContextManager["Drive"]):
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"submit: {error}; expected one value, or n for each of n requests") from None
         columns[1:2] = ([meanings[word][side] for word in words] for side in (0, 1))
-        times, ops, flags, offsets, lengths = columns
-        first = self._native.submit(times, ops, flags, offsets, lengths, numbers)
+        times, ops, flags, offsets, lengths, *streams = columns
+        numbered = [_stream(one) for given in streams for one in given]
+        first = self._native.submit(times, ops, flags, offsets, lengths, numbers, numbered)
         return first if single else np.arange(first, first + len(words))
 
     def _numbered(self, content: Any, requests: int) -> list[list[int]]:
@@ -198,6 +205,14 @@ def _pages(size: int | str, page_bytes: int) -> int:
     if rest or not 0 < pages < 2**32 - 1:
         raise ArgumentError(f"size is {size!r}: expected whole pages of {page_bytes:,} bytes, such as '64G'")
     return pages
+
+
+def _stream(number: Any) -> int:
+    if number is None:
+        return _NO_STREAM
+    if not isinstance(number, Integral) or not 0 <= int(number) < _NO_STREAM:
+        raise ArgumentError(f"stream is {number!r}: expected a whole number from 0 to {_NO_STREAM - 1:,}, or None")
+    return int(number)
 
 
 @cache

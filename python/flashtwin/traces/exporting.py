@@ -17,8 +17,8 @@ from flashtwin.traces.frames import CONTENT_BYTES, DURABLE_FLAG, FLUSH, QUEUE_FL
 from flashtwin.traces.trace import Layout, Trace
 
 SECTOR_BYTES, READ, TRIM = 512, 0, 2
-COLUMNS = ("time_ns", "volume", "op", "offset_bytes", "length_bytes", "flags", "content_digest")
-TRIMS, PROPERTIES, CONTENTS = "trims and flushes", "requests with FUA or of a queue", "contents"
+COLUMNS = ("time_ns", "volume", "op", "offset_bytes", "length_bytes", "flags", "stream", "content_digest")
+TRIMS, PROPERTIES, CONTENTS = "trims and flushes", "requests with FUA, of a queue or of a stream", "contents"
 
 
 def export(trace: Trace, path: Path, layout: Layout) -> dict[str, int]:
@@ -45,7 +45,7 @@ def _rows(trace: Trace, lost: Counter[str]) -> Iterator[tuple[Any, ...]]:
 
 def _mqsim(trace: Trace, file: IO[str], lost: Counter[str]) -> int:
     written = 0
-    for time, volume, op, offset, length, flags, digests in _rows(trace, lost):
+    for time, volume, op, offset, length, flags, stream, digests in _rows(trace, lost):
         lost[TRIMS] += op >= TRIM
         if op < TRIM:
             sector = offset // SECTOR_BYTES
@@ -53,7 +53,7 @@ def _mqsim(trace: Trace, file: IO[str], lost: Counter[str]) -> int:
             fits = -(-sectors * SECTOR_BYTES // CONTENT_BYTES) == -(-length // CONTENT_BYTES)
             lost["requests that grew to whole sectors"] += sectors * SECTOR_BYTES != length
             lost["contents of requests that grew by a page"] += 0 if fits else len(digests) // 32
-            lost[PROPERTIES] += flags != 0
+            lost[PROPERTIES] += flags != 0 or stream is not None
             line = f"{time} {volume} {sector} {sectors} {int(op == READ)} {digests if fits else ''}"
             written += bool(file.write(line.rstrip() + "\n"))
     return written
@@ -65,21 +65,21 @@ def _fio(trace: Trace, file: IO[str], lost: Counter[str]) -> int:
     files = [name if files.count(name) == 1 else f"{name}-{number}" for number, name in enumerate(files)]
     file.write("fio version 3 iolog\n")
     file.writelines(f"0 {name} {action}\n" for action in ("add", "open") for name in files)
-    for time, volume, op, offset, length, flags, digests in _rows(trace, lost):
+    for time, volume, op, offset, length, flags, stream, digests in _rows(trace, lost):
         file.write(f"{time // 1000} {files[volume]} {('read', 'write', 'trim', 'sync')[op]} {offset} {length}\n")
         lost["times cut to microseconds"] += time % 1000 != 0
         lost[CONTENTS] += len(digests) // 32
-        lost[PROPERTIES] += flags != 0
+        lost[PROPERTIES] += flags != 0 or stream is not None
     file.writelines(f"{trace.duration_ns // 1000} {name} close\n" for name in files)
     return len(trace)
 
 
 def _csv(trace: Trace, file: IO[str], lost: Counter[str]) -> int:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(("time_ns", "volume", "op", "offset_bytes", "length_bytes", "queue", "content"))
-    for time, volume, op, offset, length, flags, digests in _rows(trace, lost):
+    writer.writerow(("time_ns", "volume", "op", "offset_bytes", "length_bytes", "queue", "stream", "content"))
+    for time, volume, op, offset, length, flags, stream, digests in _rows(trace, lost):
         word = "RWDF"[op] + ("F" if flags & DURABLE_FLAG and op != FLUSH else "")
-        writer.writerow((time, trace.volumes[volume], word, offset, length, flags // QUEUE_FLAG, digests))
+        writer.writerow((time, trace.volumes[volume], word, offset, length, flags // QUEUE_FLAG, stream, digests))
     return len(trace)
 
 

@@ -24,6 +24,7 @@ from flashtwin.traces.trace import DEFAULTS, TimeUnit, Trace, native_reading
 CANONICAL: Mapping[str, tuple[str, ...]] = {
     "time": ("time_ns",), "op": ("op",), "offset": ("offset_bytes",), "length": ("length_bytes",),
     "volume": ("volume",), "content": ("content_digest", "content"), "queue": ("queue",),
+    "stream": ("stream",),
 }  # fmt: skip
 REQUIRED = ("time", "op", "offset", "length")
 #: Columns that a frame or file of a trace has beside the fields of requests.
@@ -32,8 +33,8 @@ BESIDE = VOLUME_NAME, FLAGS, HOLES, NEW_DIGESTS = "volume_name", "flags", "holes
 FLUSH = 3
 #: Bytes of the pages that have contents of their own, and most that the canonical form takes of a request.
 CONTENT_BYTES, LENGTH_MAX = 4_096, 2**32 - 1
-#: Submission queues of requests, and bits of the column `flags`.
-QUEUES, DURABLE_FLAG, QUEUE_FLAG = 32, 1, 8
+#: Submission queues and streams of requests, and bits of the column `flags`.
+QUEUES, STREAMS, DURABLE_FLAG, QUEUE_FLAG = 32, 65_535, 1, 8
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,10 @@ def canonical(table: Any, place: str, how: Columns, volumes: Volumes, first_row:
     if "content" in columns:
         made |= _contents(columns["content"], table, made["length_bytes"], at)
     made["flags"] = _flags(table, columns, durable, at)
+    if "stream" in columns:
+        stream = at.read(integers, columns["stream"], 1, "stream", "a stream")
+        at.refuse_outside(stream, STREAMS - 1, "stream")
+        made["stream"] = stream.cast(pyarrow.uint16())
     if HOLES in table.column_names:
         has = (column := one_array(table[HOLES])).is_valid()
         for number, holes in zip(made["volume"].filter(has).to_pylist(), column.filter(has).to_pylist(), strict=True):
@@ -293,7 +298,7 @@ def _rows(made: Any, flush_first: Any) -> Any:
     row = np.repeat(np.arange(made.num_rows), copies)
     is_flush = pyarrow.array((np.diff(row, prepend=-1) > 0) & flushes.to_numpy(zero_copy_only=False)[row])
     made = made.take(row)
-    for name, value in {"op": FLUSH, "offset_bytes": 0, "length_bytes": 0, "flags": 0, "content": None,
+    for name, value in {"op": FLUSH, "offset_bytes": 0, "length_bytes": 0, "flags": 0, "stream": None, "content": None,
                         "content_digest": None, NEW_DIGESTS: None}.items():  # fmt: skip
         if name in made.column_names:
             kept = made[name].combine_chunks()

@@ -21,7 +21,7 @@ from flashtwin.traces.sources import scratch_folder, scratch_space
 _ROWS = 1 << 18
 #: The number of an unknown content.
 _UNKNOWN = 2**32 - 1
-_KEPT = ("time_ns", "volume", "op", "offset_bytes", "length_bytes", "flags")
+_KEPT = ("time_ns", "volume", "op", "offset_bytes", "length_bytes", "flags", "stream")
 
 
 class _Part:

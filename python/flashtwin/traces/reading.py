@@ -37,8 +37,8 @@ class Reading:
         from_s: Start this long after the first request. Example: --from 2h
         to_s: Stop this long after the first request. Example: --to 1d
         columns (PART=COLUMN,...): Read a text or a Parquet, Arrow or ORC file of any layout: columns of time, op,
-            offset, length (and volume, content, queue) by name or number, with units; or a TOML file with [columns]
-            and these options. Example: --columns time=1:us,op=3,offset=4:512,length=5:512
+            offset, length (and volume, content, queue, stream) by name or number, with units; or a TOML file with
+            [columns] and these options. Example: --columns time=1:us,op=3,offset=4:512,length=5:512
         delimiter: Sign between the fields of such a text, tab, or blanks. Example: --delimiter ';'
             [default: by its looks]
         header: Whether its first line may be one of names.

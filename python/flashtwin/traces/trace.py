@@ -393,8 +393,8 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
             (`Trace.excerpt`).
         to_s: only the requests before that many; the file is not read further.
         columns: the columns of a text, or of a Parquet, Arrow or ORC file, of any layout: `time`, `op`, `offset`,
-            `length`, and where there are any `volume`, `content` (equal for equal contents) and `queue` (0 to 31), each
-            with a name of the header or a number from 1, and behind a colon its unit:
+            `length`, and where there are any `volume`, `content` (equal for equal contents), `queue` (0 to 31) and
+            `stream`, each with a name of the header or a number from 1, and behind a colon its unit:
             `{"time": "When:us", "op": 3, "offset": "4:512", "length": "5:512"}`, or the same as text,
             `"time=When:us,op=3"`. Those not named are looked for under the canonical names of docs/trace-formats.md.
         delimiter: what parts the fields of such a text: a sign, `"tab"` or `"blanks"`; by default its looks decide.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flashtwin_trace::{Op, Requests};
+use flashtwin_trace::{Op, Requests, rows_there};
 
 use super::order::{OrderError, WriteOrder};
 use crate::input::Accumulator;
@@ -61,7 +61,8 @@ fn part<'a>(requests: &Requests<'a>, range: Range<usize>) -> Requests<'a> {
         content_start: requests.content_start.get(range.start..=range.end).unwrap_or(&[]),
         content: requests.content,
         chunk_bytes: requests.chunk_bytes,
-        flags: requests.flags.get(range.start..requests.flags.len().min(range.end)).unwrap_or_default(),
+        flags: rows_there(requests.flags, range.clone()),
+        stream: rows_there(requests.stream, range),
         holes: requests.holes,
         zero_content: requests.zero_content,
     }

@@ -58,6 +58,8 @@ counts! {
         pub replicated_value_reads: u64,
         /// Host pages written to another plane because the proposed one was full.
         pub allocation_fallbacks: u64,
+        /// Page writes without a stream that has a partition (`ftl.partition.policy = "streams"`).
+        pub writes_without_handle: u64,
         /// Pages that collection moved in idle time (`ftl.gc.idle`); included in `flash_writes.gc`.
         pub idle_moves: u64,
     }

@@ -146,7 +146,7 @@ impl Flash {
 
     #[inline]
     pub(crate) fn host_stream(&mut self, lpn: Lpn) -> Stream {
-        Stream::host(self.partitions.written(lpn))
+        Stream::host(self.partitions.written(lpn, &mut self.counters.pages.writes_without_handle))
     }
 
     /// The plane that the allocation proposes for a page of a stream of the host's, or the next one that has room.

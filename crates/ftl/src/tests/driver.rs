@@ -197,6 +197,7 @@ fn partition(config: &mut FtlConfig, rng: &mut Rng) {
     // No further draw, so that the others stay as they are.
     partition.isolation = if partition.filter_bits == 8 { Isolation::Initial } else { Isolation::Persistent };
     partition.ranges = (1..partition.partitions).map(|at| format!("{at}G")).collect::<Vec<_>>().join(", ");
+    partition.sizes.clone_from(&partition.ranges);
 }
 
 fn wear(config: &mut FtlConfig, rng: &mut Rng) {
@@ -398,6 +399,7 @@ impl Driver {
             self.ftl.look_up_fingerprint(content)?;
             self.ftl.take_lookups(&mut self.lookups);
         }
+        self.ftl.direct((lpn.number() % 6) as u8);
         let outcome = self.ftl.write(page, fingerprinted, &loads, &mut self.ops)?;
         self.ftl.take_lookups(&mut self.lookups);
         if self.run.0 > 0 {

@@ -216,6 +216,7 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         volume: Arc::new(vec![0; asks.len()]),
         offset_bytes: Arc::new(asks.iter().map(|ask| u64::from(ask.lpn) * 4096).collect()),
         length_bytes: Arc::new(asks.iter().map(|ask| ask.contents.len() as u32 * 4096).collect()),
+        stream: Arc::default(),
         marks: asks
             .iter()
             .map(|ask| {

@@ -1,6 +1,7 @@
 //! Random systems, devices, engines and traces through the public `run`, with verification.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
@@ -21,7 +22,7 @@ use flashtwin_sim::{
     Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
     Resolved, RunResult, Suspend, WriteCompletes, resolve, run, told_partitions,
 };
-use flashtwin_trace::{ContentSource, Op, PageTrace, Trace};
+use flashtwin_trace::{ContentSource, NO_STREAM, Op, PageTrace, Trace};
 use serde_json::Value;
 
 use crate::bench::{column, figure, nand, pick};
@@ -166,6 +167,13 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
         ftl.partition.partitions = pick(rng, &[1, 2, 3, 6]);
         let starts = (1..ftl.partition.partitions).map(|at| (at * 40_960).to_string());
         ftl.partition.ranges = starts.collect::<Vec<_>>().join(",");
+        let starts = (1..ftl.partition.partitions).map(|at| (at * 6_000).to_string());
+        ftl.partition.sizes = starts.collect::<Vec<_>>().join(",");
+    }
+    let mut trace = trace.clone();
+    if ftl.partition.policy == PartitionPolicy::Streams {
+        let stream = |_| pick(&mut handles, &[0, 1, 2, 5, 300, NO_STREAM]);
+        trace.stream = Arc::new((0..trace.len()).map(stream).collect());
     }
     ftl.wear.policy = pick(rng, &WearPolicy::ALL);
     (ftl.wear.threshold, ftl.wear.every) = (pick(rng, &[1, 16]), pick(rng, &[1, 7]));
@@ -180,7 +188,7 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
             pick(rng, &[ContentSource::Recorded, ContentSource::Unique, ContentSource::SameAsAddress, zipf])
         }
     };
-    let pages = PageTrace::build(trace, 4096, source).unwrap();
+    let pages = PageTrace::build(&trace, 4096, source).unwrap();
     let levels = [1 + rng.below(3), 1 + rng.below(3), 1 + rng.below(2), 1 + rng.below(2)];
     let pages_per_block = 1 + rng.below(8);
     let planes: u32 = levels.iter().product();
@@ -509,7 +517,12 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     ftl.end_preload();
     let period_ns = (config.replay.period_s * 1e9) as i64;
     let mut boundary = period_ns;
+    let handles = config.ftl.partition.handles();
     for request in 0..trace.columns.requests() {
+        if let Some(handles) = &handles {
+            let stream = trace.window().stream_of(request);
+            ftl.direct(handles.of(stream, trace.columns.length_bytes[request]));
+        }
         while trace.columns.time_ns[request] >= boundary {
             ftl.end_period(&mut ops).unwrap();
             boundary += period_ns;

@@ -9,7 +9,7 @@ use flashtwin_ftl::spread::SpreadPolicy;
 use flashtwin_sim::{Resolved, RunResult, SimError, run, system_names};
 use flashtwin_trace::{
     Columns, ContentSource, Format, Op, Outline, PageColumns, PageSource, PageTrace, Progress, Quality,
-    Trace, TraceBuilder, TraceError, Window, Windows,
+    Trace, TraceBuilder, TraceError, Window, Windows, rows_there,
 };
 
 use crate::bench::{column, replay, system_on, trace_of_pages};
@@ -60,6 +60,7 @@ impl InWindows {
                 volume: Arc::new(all.volume[first..end].to_vec()),
                 offset_bytes: Arc::new(all.offset_bytes[first..end].to_vec()),
                 length_bytes: Arc::new(all.length_bytes[first..end].to_vec()),
+                stream: Arc::new(rows_there(&all.stream, first..end).to_vec()),
                 marks: all.marks[first..end].to_vec(),
                 first_page_op: all.first_page_op[first..=end]
                     .iter()

@@ -11,7 +11,7 @@ use crate::flags::{QUEUE_SHIFT, QUEUES};
 use crate::layout::{Delimiter, Layout, PARTS, Part, Place};
 use crate::operations::KNOWN;
 use crate::options::OpenOptions;
-use crate::request::{CHUNK_BYTES, Op};
+use crate::request::{CHUNK_BYTES, NO_STREAM, Op};
 use crate::text::{
     BEYOND_OFFSET, Bad, Collector, Complaint, Field, LineParser, OFFSET_BYTES_MAX, Parsed, exact, length_max,
 };
@@ -26,6 +26,7 @@ const OP: Field = Field { name: "op", expected: KNOWN };
 const CONTENT: Field =
     Field { name: "content", expected: "32 hex digits for every 4,096 bytes that the request begins" };
 const QUEUE: Field = Field { name: "queue", expected: "a number from 0 to 31" };
+const STREAM: Field = Field { name: "stream", expected: "a number from 0 to 65534, or nothing" };
 
 #[derive(Clone, Default)]
 pub(crate) struct OwnColumns {
@@ -154,7 +155,7 @@ impl LineParser for OwnColumns {
             }
             at += next;
         }
-        let [time, op, offset, length, volume, content, queue] = cells;
+        let [time, op, offset, length, volume, content, queue, stream] = cells;
         let time_ns = self.time_ns(time, units.time_ns)?;
         let operation = sink.vocabulary.operation(op.1);
         let unknown = if op.1.is_empty() { Complaint::Missing(OP) } else { Complaint::NoOperation(OP) };
@@ -169,7 +170,9 @@ impl LineParser for OwnColumns {
             let (most, limit) = length_max(operation.op);
             length_bytes = bytes(length, Field::LENGTH, units.length_bytes, most, limit)?;
         }
-        let (time_at, queue) = (time.0, queue_of(queue)?);
+        let time_at = time.0;
+        let queue = number(queue, QUEUE, QUEUES as u16, 0)? as u8;
+        let stream = number(stream, STREAM, NO_STREAM, NO_STREAM)?;
         let time_ns = sink.time(time_ns as u64, 1, time_at)?;
         let volume = match volume.1 {
             [] => sink.volume(0, |key| key.to_string()),
@@ -180,8 +183,8 @@ impl LineParser for OwnColumns {
         }
         let first_row = sink.rows();
         sink.push(&Parsed { operation, time_ns, time_at, volume, offset_bytes, length_bytes })?;
-        if queue != 0 {
-            sink.flag_from(first_row, queue << QUEUE_SHIFT);
+        if queue != 0 || stream != NO_STREAM {
+            sink.mark_from(first_row, (queue << QUEUE_SHIFT, stream));
         }
         Ok(())
     }
@@ -230,11 +233,12 @@ fn bytes((at, text): Cell<'_>, field: Field, unit: u64, most: u64, limit: &'stat
     Err(Bad::new(at, complaint))
 }
 
+/// A number below `end`; `none` where the cell is empty.
 #[inline]
-fn queue_of((at, text): Cell<'_>) -> Result<u8, Bad> {
-    let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u8>().ok());
-    let queue = number.filter(|&queue| usize::from(queue) < QUEUES).or(text.is_empty().then_some(0));
-    queue.ok_or_else(|| Bad::new(at, Complaint::NotA(QUEUE)))
+fn number((at, text): Cell<'_>, field: Field, end: u16, none: u16) -> Result<u16, Bad> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u16>().ok());
+    let number = number.filter(|&number| number < end).or(text.is_empty().then_some(none));
+    number.ok_or_else(|| Bad::new(at, Complaint::NotA(field)))
 }
 
 /// One text for a request of one chunk; digests of 32 hex digits behind one another for more. Equal texts are equal

@@ -92,6 +92,7 @@ pub(super) fn cut(
         volume: Arc::clone(&trace.volume),
         offset_bytes: Arc::clone(&trace.offset_bytes),
         length_bytes: Arc::clone(&trace.length_bytes),
+        stream: Arc::clone(&trace.stream),
         marks,
         first_page_op,
         lpn,
@@ -264,6 +265,7 @@ pub(super) fn cut_window(
     Arc::make_mut(&mut columns.volume).extend_from_slice(requests.volume);
     Arc::make_mut(&mut columns.offset_bytes).extend_from_slice(requests.offset_bytes);
     Arc::make_mut(&mut columns.length_bytes).extend_from_slice(requests.length_bytes);
+    Arc::make_mut(&mut columns.stream).extend_from_slice(requests.stream);
     columns.first_page_op.push(0);
     let mut unaligned = 0;
     for request in 0..requests.len() {

@@ -34,6 +34,8 @@ pub struct PageColumns {
     pub offset_bytes: Arc<Vec<u64>>,
     /// Bytes of each request.
     pub length_bytes: Arc<Vec<u32>>,
+    /// [`crate::Trace::stream`] of each request: may be shorter than the others.
+    pub stream: Arc<Vec<u16>>,
     /// Of each request, bits of [`marks`]. A request of a single page is partial at both ends or at none.
     pub marks: Vec<u8>,
     /// Request `i` has the page operations `first_page_op[i]..first_page_op[i + 1]`: at least one, none of a flush.
@@ -55,6 +57,7 @@ impl PageColumns {
             volume: &self.volume,
             offset_bytes: &self.offset_bytes,
             length_bytes: &self.length_bytes,
+            stream: &self.stream,
             marks: &self.marks,
             first_page_op: &self.first_page_op,
             lpn: &self.lpn,
@@ -91,6 +94,7 @@ impl PageColumns {
         Arc::make_mut(&mut self.volume).clear();
         Arc::make_mut(&mut self.offset_bytes).clear();
         Arc::make_mut(&mut self.length_bytes).clear();
+        Arc::make_mut(&mut self.stream).clear();
         self.marks.clear();
         self.first_page_op.clear();
         self.lpn.clear();
@@ -115,6 +119,7 @@ pub struct Window<'a> {
     pub volume: &'a [u32],
     pub offset_bytes: &'a [u64],
     pub length_bytes: &'a [u32],
+    pub stream: &'a [u16],
     pub marks: &'a [u8],
     pub first_page_op: &'a [u32],
     pub lpn: &'a [u32],
@@ -134,6 +139,12 @@ impl Window<'_> {
     #[inline]
     pub fn queue(&self, request: usize) -> u8 {
         self.marks[request] >> marks::QUEUE_SHIFT
+    }
+
+    /// The stream of a request, or [`crate::NO_STREAM`].
+    #[inline]
+    pub fn stream_of(&self, request: usize) -> u16 {
+        self.stream.get(request).copied().unwrap_or(crate::NO_STREAM)
     }
 
     /// Number of requests.

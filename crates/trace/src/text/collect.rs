@@ -7,7 +7,7 @@ use crate::flags;
 use crate::operations::{Operation, Vocabulary};
 use crate::options::OpenOptions;
 use crate::quality::Quality;
-use crate::request::{NO_CONTENT, Op, Request};
+use crate::request::{NO_CONTENT, NO_STREAM, Op, Request};
 use crate::volumes::Volumes;
 
 use super::fields::{Bad, Complaint, Field};
@@ -114,7 +114,7 @@ impl Collector {
                 break;
             }
         }
-        self.flag_from(first_row, if durable { flags::DURABLE } else { 0 });
+        self.mark_from(first_row, (if durable { flags::DURABLE } else { 0 }, NO_STREAM));
         Ok(())
     }
 
@@ -134,13 +134,9 @@ impl Collector {
         Ok(())
     }
 
-    /// Sets bits of the requests from `row` on.
     #[cold]
-    pub(crate) fn flag_from(&mut self, row: usize, bits: u8) {
-        if bits != 0 && row < self.rows() {
-            self.columns.flags.resize(self.rows(), 0);
-            self.columns.flags[row..].iter_mut().for_each(|flags| *flags |= bits);
-        }
+    pub(crate) fn mark_from(&mut self, row: usize, marks: (u8, u16)) {
+        self.columns.mark_from(row, marks);
     }
 
     #[cold]

@@ -1,7 +1,7 @@
 //! Columns of the user's own, units, and words.
 
 use crate::common::{asked, open_text, open_with};
-use flashtwin_trace::{Layout, OnBadLine, Op, OpenOptions, Vocabulary, time_unit_ns};
+use flashtwin_trace::{Layout, NO_STREAM, OnBadLine, Op, OpenOptions, Vocabulary, time_unit_ns};
 
 /// `columns` as on the command line, then units of time, offset and length, which may be left out.
 fn how(columns: &str, units: &str) -> OpenOptions {
@@ -78,6 +78,11 @@ fn volumes_contents_and_queues_are_any_text() {
     );
     assert_eq!(*trace.volume, [0, 1, 0, 1]);
     assert_eq!(trace.flags, [0, 31 << 3, 0, 1 << 3]);
+    let streams = open_text(text.replace("queue", "stream").replace(",31", ",65534")).unwrap();
+    assert_eq!(*streams.stream, [0, 65534, NO_STREAM, 1]);
+    let message =
+        open_text(text.replace("queue", "stream").replace(",31", ",65535")).unwrap_err().to_string();
+    assert!(message.contains("t:3:25: stream '65535' is not a number from 0 to 65534"), "{message}");
     // A header that comes again is passed over and counted.
     assert_eq!(trace.quality.passed_lines, 1);
     let digests = "88b93b628d84082186026d9da044f17388b93b628d84082186026d9da044f173";

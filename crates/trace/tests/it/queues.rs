@@ -1,9 +1,9 @@
-//! Submission queues and forced unit access of requests: they stay with them wherever a trace goes.
+//! Submission queues, streams and forced unit access of requests: they stay with them wherever a trace goes.
 
 use crate::common::{Folder, open};
 use flashtwin_trace::{
-    ContentSource, Op, OpenOptions, PageScan, PageSource, PageTrace, SampleBy, Source, Trace, TraceBuilder,
-    TraceStream,
+    ContentSource, NO_STREAM, Op, OpenOptions, PageScan, PageSource, PageTrace, SampleBy, Source, Trace,
+    TraceBuilder, TraceStream,
 };
 
 fn trace(requests: u64, queue: impl Fn(u64) -> u8) -> Trace {
@@ -16,18 +16,25 @@ fn trace(requests: u64, queue: impl Fn(u64) -> u8) -> Trace {
         if at % 7 == 0 && op == Op::Write {
             builder.durable();
         }
+        builder.stream(stream_of(at));
     }
     builder.request(10 * requests as i64, Op::Flush, 0, 0, &[]).queue(31);
     builder.build().unwrap()
 }
 
-/// Whether each request has the queue and the durability that it was given.
+fn stream_of(at: u64) -> u16 {
+    if at % 3 == 1 { (at * 7 % u64::from(NO_STREAM)) as u16 } else { NO_STREAM }
+}
+
+/// Whether each request has the queue, the durability and the stream that it was given.
 fn have_their_own(trace: &Trace) -> bool {
     let all = trace.requests(0..trace.len());
     (0..all.len()).all(|row| {
         let (at, op) = (all.offset_bytes[row] / 4096, all.op[row]);
         let queue = if op == Op::Flush { 31 } else { (at * 11 % 32) as u8 };
-        (all.queue(row), all.is_durable(row)) == (queue, at % 7 == 0 && op == Op::Write)
+        let stream = if op == Op::Flush { NO_STREAM } else { stream_of(at) };
+        (all.queue(row), all.is_durable(row), all.stream_of(row))
+            == (queue, at % 7 == 0 && op == Op::Write, stream)
     })
 }
 
@@ -39,7 +46,7 @@ fn queues_go_wherever_requests_go() {
     let path = folder.file("queues.parquet");
     trace.write_parquet(&path).unwrap();
     let read = open(&path).unwrap();
-    assert_eq!((&read.flags, read.digest()), (&trace.flags, trace.digest()));
+    assert_eq!((&read.flags, &read.stream, read.digest()), (&trace.flags, &trace.stream, trace.digest()));
 
     let source = Source::File(path.clone());
     let mut stream = TraceStream::open(&source, &OpenOptions::default(), &()).unwrap();
@@ -57,11 +64,15 @@ fn queues_go_wherever_requests_go() {
         );
     }
     let scan = PageScan::open(&source, &OpenOptions::default(), 4096, |_| ContentSource::None, &()).unwrap();
-    let (mut windows, mut marks) = (scan.windows().unwrap(), Vec::<u8>::new());
+    let (mut windows, mut marks, mut streams) = (scan.windows().unwrap(), Vec::<u8>::new(), Vec::new());
     while let Some(window) = windows.next().unwrap() {
         marks.extend(window.marks);
+        streams.extend((0..window.len()).map(|row| window.stream_of(row)));
     }
-    assert_eq!(marks, pages.columns.marks);
+    assert_eq!(
+        (marks, &streams[..pages.columns.stream.len()]),
+        (pages.columns.marks, &pages.columns.stream[..])
+    );
 
     let half = trace.duration_ns() / 2;
     for part in [
@@ -83,4 +94,7 @@ fn the_digest_tells_queues_apart() {
     let [mut durable, mut queued] = [plain.clone(), plain.clone()];
     (durable.flags, queued.flags) = (vec![0, 1], vec![0, 8]);
     assert!(durable.digest() != queued.digest() && durable.digest() != plain.digest());
+    let mut without = plain.clone();
+    without.stream = Default::default();
+    assert_ne!(without.digest(), plain.digest());
 }

@@ -76,7 +76,7 @@ fn partition_of(ages: u32) -> u8 {
 }
 
 impl PartitionAssignment for BloomFilters {
-    fn written(&mut self, lpn: Lpn) -> u8 {
+    fn written(&mut self, lpn: Lpn, _handle: u8) -> u8 {
         let mut ages = self.ages(lpn);
         if let Some(age) = (0..FILTERS).find(|&age| ages >> age & 1 == 0) {
             let bit = 1 << self.filter(age);
@@ -123,24 +123,24 @@ mod tests {
     fn page_is_hot_after_three_writes_and_cools_by_windows() {
         // 16 writes a window, positions enough for no accidents.
         let mut filters = BloomFilters::new(64, 0.25, 64);
-        let told: Vec<u8> = (0..5).map(|_| filters.written(Lpn::new(7))).collect();
+        let told: Vec<u8> = (0..5).map(|_| filters.written(Lpn::new(7), 0)).collect();
         // 2, then 3.5, then 4.5 and 5.
         assert_eq!(told, [1, 1, 0, 0, 0]);
         assert_eq!((filters.partition(Lpn::new(7)), filters.partition(Lpn::new(8))), (0, 1));
         let mut others = 100..;
         let mut pass = |filters: &mut BloomFilters, writes: usize| {
-            others.by_ref().take(writes).for_each(|lpn| assert_eq!(filters.written(Lpn::new(lpn)), 1));
+            others.by_ref().take(writes).for_each(|lpn| assert_eq!(filters.written(Lpn::new(lpn), 0), 1));
         };
         pass(&mut filters, 11);
         // Its oldest filter is emptied: 1.5 + 1 + 0.5 are left.
         assert_eq!(filters.partition(Lpn::new(7)), 1);
-        assert_eq!(filters.written(Lpn::new(7)), 0, "2 + 1.5 + 1 + 0.5");
+        assert_eq!(filters.written(Lpn::new(7), 0), 0, "2 + 1.5 + 1 + 0.5");
         pass(&mut filters, 3 * 16);
         // Only its last entry is left, in the filter that is the oldest now.
         assert_eq!(hotness(filters.ages(Lpn::new(7))), 1);
         pass(&mut filters, 16);
         assert_eq!(filters.ages(Lpn::new(7)), 0);
-        filters.written(Lpn::new(7));
+        filters.written(Lpn::new(7), 0);
         filters.forget();
         assert_eq!((filters.ages(Lpn::new(7)), filters.left), (0, 16));
         assert_eq!((filters.ram_bytes(), filters.bytes()), (4 * 16 * 64 / 8, 16 * 64));
@@ -190,7 +190,7 @@ mod tests {
             let writes = 100_000;
             for _ in 0..writes {
                 let lpn = if rng.below(10) < 9 { rng.below(pages / 10) } else { rng.below(pages) };
-                let (told, truth) = (filters.written(Lpn::new(lpn)), sets.written(Lpn::new(lpn), 500));
+                let (told, truth) = (filters.written(Lpn::new(lpn), 0), sets.written(Lpn::new(lpn), 500));
                 wrong += u32::from(told != truth);
                 hot += u32::from(truth == HOT_PARTITION);
             }

@@ -4,7 +4,10 @@
 //! Collection moves a page within its partition. A block changes its partition when it is erased.
 
 mod bloom_filters;
+mod by_request;
 mod told;
+
+pub use by_request::{Handles, NO_HANDLE};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,20 +24,24 @@ pub trait PartitionAssignment: Send + flashtwin_bits::State {
     /// Gives a policy that [is told](PartitionPolicy::is_told) the partition of each page.
     fn tell(&mut self, _of_page: Vec<u8>) {}
 
-    /// The host writes a page: its partition, below the number of partitions.
-    fn written(&mut self, lpn: Lpn) -> u8;
+    /// The host writes a page with this handle: its partition. A number of none stands for the last one.
+    fn written(&mut self, lpn: Lpn, handle: u8) -> u8;
 
     /// The partition of a page that is written again without the host's doing; teaches nothing.
     fn partition(&self, lpn: Lpn) -> u8;
 
     /// Forgets the statistics so far, as preloading ends.
-    fn forget(&mut self);
+    fn forget(&mut self) {}
 
     /// Bytes that it takes in a controller's RAM.
-    fn ram_bytes(&self) -> u64;
+    fn ram_bytes(&self) -> u64 {
+        0
+    }
 
     /// Bytes that it takes in the simulator.
-    fn bytes(&self) -> u64;
+    fn bytes(&self) -> u64 {
+        0
+    }
 }
 
 policies! {
@@ -61,6 +68,15 @@ policies! {
     /// As the host says, by address: `ftl.partition.ranges`.
     #[schemars(extend("x-traits" = ["partitions"]))]
     Ranges => Some(Box::new(told::Told::with_each_write(config.partitions)));
+    /// As the host says with each write: its stream, by number (column `stream` of the trace). A write without
+    /// a stream, or whose number is not below that of the partitions, goes to the last partition and is counted
+    /// (`page_ops.writes_without_handle`). What is on the drive before the trace came without a stream.
+    #[schemars(extend("x-traits" = ["partitions"]))]
+    Streams => Some(Box::new(by_request::ByRequest::new(config.partitions)));
+    /// By the bytes of the request that writes a page: `ftl.partition.sizes`. What is on the drive before the
+    /// trace is in the last partition.
+    #[schemars(extend("x-traits" = ["partitions"]))]
+    Sizes => Some(Box::new(by_request::ByRequest::new(config.partitions)));
 }
 
 policies! {
@@ -76,9 +92,9 @@ policies! {
 }
 
 impl PartitionPolicy {
-    /// Whether the driver knows the partition of each page beforehand, and says so.
+    /// Whether the driver says the partitions, of each page beforehand or with each write.
     pub fn is_told(self) -> bool {
-        matches!(self, Self::Offline | Self::Volumes | Self::Ranges)
+        !matches!(self, Self::None | Self::BloomFilters)
     }
 }
 
@@ -95,10 +111,14 @@ pub struct PartitionConfig {
     /// Pages that collection may put into one block.
     #[schemars(extend("x-when" = "partitions"))]
     pub isolation: Isolation,
-    /// For `policy = "ranges"`: where the second and each further partition begins, in bytes, GiB (G) or
-    /// TiB (T), ascending. Volumes of a trace lie one behind another. For example `"64G, 96G"`.
+    /// For `policy = "ranges"`: where the second and each further partition begins, in bytes, KiB (K), MiB
+    /// (M), GiB (G) or TiB (T), ascending. Volumes of a trace lie one behind another. For example `"64G, 96G"`.
     #[schemars(extend("x-when" = "ftl.partition.policy = ranges"))]
     pub ranges: String,
+    /// For `policy = "sizes"`: from how many bytes on a request is of the second and each further partition,
+    /// written as `ranges` are. For example `"16K, 1M"`.
+    #[schemars(extend("x-when" = "ftl.partition.policy = sizes"))]
+    pub sizes: String,
     /// For `policy = "bloom-filters"`: share of the logical pages that the host writes until the
     /// oldest of the four filters is emptied. For example 0.5.
     #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
@@ -111,8 +131,9 @@ pub struct PartitionConfig {
 
 impl Default for PartitionConfig {
     fn default() -> Self {
-        let (isolation, ranges) = (Isolation::default(), "64G".to_owned());
-        Self { policy: PartitionPolicy::None, partitions: 2, isolation, ranges, window: 0.25, filter_bits: 8 }
+        let (policy, isolation) = (PartitionPolicy::default(), Isolation::default());
+        let (ranges, sizes) = ("64G".to_owned(), "64K".to_owned());
+        Self { policy, partitions: 2, isolation, ranges, sizes, window: 0.25, filter_bits: 8 }
     }
 }
 
@@ -123,28 +144,40 @@ impl PartitionConfig {
 
     /// Where the second and each further partition begins, in bytes.
     pub fn range_starts(&self) -> Result<Vec<u64>, RangeError> {
-        let wrong = || {
-            (
-                "partition.ranges",
-                self.ranges.clone(),
-                "one start in bytes, G or T for each partition but the first, ascending, such as \"64G, 96G\"",
-            )
-        };
+        self.starts("partition.ranges", &self.ranges)
+    }
+
+    /// How a driver finds the handle that a write comes with; `None` where none does.
+    pub fn handles(&self) -> Option<Handles> {
+        match self.policy {
+            PartitionPolicy::Streams => Some(Handles::Streams),
+            PartitionPolicy::Sizes => self.size_starts().ok().map(Handles::Sizes),
+            _ => None,
+        }
+    }
+
+    fn size_starts(&self) -> Result<Vec<u64>, RangeError> {
+        self.starts("partition.sizes", &self.sizes)
+    }
+
+    fn starts(&self, key: &'static str, text: &str) -> Result<Vec<u64>, RangeError> {
+        let expected = "one start in bytes, K, M, G or T for each partition but the first, ascending, such as \"64G, 96G\"";
         let start = |text: &str| -> Option<u64> {
             let (number, shift) = match text.trim().split_at_checked(text.trim().len().checked_sub(1)?)? {
+                (number, "K") => (number, 10),
+                (number, "M") => (number, 20),
                 (number, "G") => (number, 30),
                 (number, "T") => (number, 40),
                 _ => (text.trim(), 0),
             };
             number.trim().parse::<u64>().ok()?.checked_mul(1 << shift)
         };
-        let starts: Option<Vec<u64>> =
-            self.ranges.split(',').filter(|_| !self.ranges.is_empty()).map(start).collect();
+        let starts: Option<Vec<u64>> = text.split(',').filter(|_| !text.is_empty()).map(start).collect();
         starts
             .filter(|starts| {
                 starts.is_sorted_by(|a, b| a < b) && starts.len() + 1 == self.partitions as usize
             })
-            .ok_or_else(wrong)
+            .ok_or_else(|| (key, text.to_owned(), expected))
     }
 
     pub(crate) fn check(&self) -> Result<(), RangeError> {
@@ -156,8 +189,10 @@ impl PartitionConfig {
             let expected = "2, as ftl.partition.policy = \"bloom-filters\" tells hot pages from cold ones";
             return Err(("partition.partitions", partitions, expected));
         }
-        if self.policy == PartitionPolicy::Ranges {
-            self.range_starts()?;
+        match self.policy {
+            PartitionPolicy::Ranges => self.range_starts().map(drop)?,
+            PartitionPolicy::Sizes => self.size_starts().map(drop)?,
+            _ => {}
         }
         if !(self.window > 0.0 && self.window <= 100.0) {
             let expected = "a share of the logical pages, above 0 and up to 100";
@@ -172,6 +207,8 @@ impl PartitionConfig {
 
 pub(crate) struct Partitions {
     assignment: Option<Box<dyn PartitionAssignment>>,
+    /// That of the host's next write.
+    pub(crate) handle: u8,
     /// Page writes of the host by partition; empty with one for all.
     writes: Vec<u64>,
     /// Pages that collection moved out of blocks of each.
@@ -182,7 +219,8 @@ impl Partitions {
     pub(crate) fn new(config: &PartitionConfig, footprint_pages: u32) -> Self {
         let told_apart = if config.count() > 1 { config.count() as usize } else { 0 };
         let assignment = config.policy.build(config, footprint_pages);
-        Self { assignment, writes: vec![0; told_apart], moves: vec![0; told_apart] }
+        let (writes, moves) = (vec![0; told_apart], vec![0; told_apart]);
+        Self { assignment, handle: NO_HANDLE, writes, moves }
     }
 
     pub(crate) fn tell(&mut self, of_page: Vec<u8>) {
@@ -192,9 +230,12 @@ impl Partitions {
     }
 
     #[inline]
-    pub(crate) fn written(&mut self, lpn: Lpn) -> u8 {
+    pub(crate) fn written(&mut self, lpn: Lpn, without_handle: &mut u64) -> u8 {
         let Some(assignment) = &mut self.assignment else { return 0 };
-        let partition = assignment.written(lpn);
+        let (handle, last) =
+            (assignment.written(lpn, self.handle), self.writes.len().saturating_sub(1) as u8);
+        *without_handle += u64::from(handle > last);
+        let partition = handle.min(last);
         if let Some(writes) = self.writes.get_mut(usize::from(partition)) {
             *writes += 1;
         }
@@ -234,4 +275,4 @@ impl Partitions {
     }
 }
 
-flashtwin_bits::state!(Partitions { assignment, writes, moves });
+flashtwin_bits::state!(Partitions { assignment, writes, moves } kept { handle });

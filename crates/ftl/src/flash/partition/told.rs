@@ -28,7 +28,7 @@ impl PartitionAssignment for Told {
     }
 
     #[inline]
-    fn written(&mut self, lpn: Lpn) -> u8 {
+    fn written(&mut self, lpn: Lpn, _handle: u8) -> u8 {
         self.partition(lpn)
     }
 
@@ -36,8 +36,6 @@ impl PartitionAssignment for Told {
     fn partition(&self, lpn: Lpn) -> u8 {
         self.of_page.get(lpn.index()).map_or(self.coldest, |&partition| partition.min(self.coldest))
     }
-
-    fn forget(&mut self) {}
 
     /// As many bits a page as name a partition.
     fn ram_bytes(&self) -> u64 {
@@ -64,7 +62,7 @@ mod tests {
             told
         };
         let mut told = beforehand(3, vec![0, 2, 1, 9]);
-        let partitions: Vec<u8> = (0..6).map(|lpn| told.written(Lpn::new(lpn))).collect();
+        let partitions: Vec<u8> = (0..6).map(|lpn| told.written(Lpn::new(lpn), 0)).collect();
         assert_eq!(partitions, [0, 2, 1, 2, 2, 2]);
         assert_eq!((told.ram_bytes(), told.bytes()), (1, 4));
         assert_eq!(beforehand(1, vec![0; 100]).ram_bytes(), 0, "nothing to name");

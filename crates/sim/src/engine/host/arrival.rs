@@ -1,7 +1,7 @@
 //! Requests arrive one after the other, and time passes until each does.
 
 use flashtwin_bits::prefetch;
-use flashtwin_ftl::FlashOp;
+use flashtwin_ftl::{FlashOp, Handles};
 use flashtwin_trace::Window;
 
 use super::super::accounts::{Arrived, Extent};
@@ -161,6 +161,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         back.queue_own(true);
         back.tell_jobs_done();
         Ok(())
+    }
+
+    /// Writes come with placement handles.
+    pub fn direct_by(&mut self, handles: Option<Handles>) {
+        self.decider.handles = handles;
     }
 
     /// Limits the requests under way in each submission queue; 0: no limit. Others are submitted as those are answered.

@@ -1,5 +1,6 @@
 //! Page operations from their arrival to the flash or to the answer.
 
+use flashtwin_ftl::Handles;
 use flashtwin_trace::Window;
 
 use super::look_ahead::LookAhead;
@@ -24,6 +25,8 @@ pub(super) struct Decider<C, O> {
     pub(super) pages_fingerprints: bool,
     pub(super) page_ops: PageOps,
     pub(super) waits: Waits,
+    /// `None` where writes have no placement handles.
+    pub(super) handles: Option<Handles>,
 }
 
 impl<C: Controller, O: Observer> Decider<C, O> {
@@ -44,6 +47,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             pages_fingerprints: controller.pages_fingerprints(),
             page_ops: PageOps::new(),
             waits: Waits::default(),
+            handles: None,
             interface,
             back,
         }

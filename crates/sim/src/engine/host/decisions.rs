@@ -100,9 +100,9 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             let ledger = self.charges_before_decision(&write);
             self.back.accounts.charge(&mut charged, &ledger);
         }
-        let PageOp { page, request, .. } = write;
+        let PageOp { page, request, handle, .. } = write;
         let fingerprinted = write.fingerprint == Fingerprint::Yes;
-        let programmed = self.decide(page, fingerprinted, request, charged)?;
+        let programmed = self.decide(page, handle, fingerprinted, request, charged)?;
         for _ in 0..write.reads {
             self.back.controller.was_read_in_ram(page.lpn);
             self.back.begin_jobs()?;
@@ -155,11 +155,13 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     pub(super) fn decide(
         &mut self,
         page: Host,
+        handle: u8,
         fingerprinted: bool,
         request: u32,
         charged: OpenLedger,
     ) -> Result<bool, SimError> {
         let (controller, loads, own_ops) = self.back.controller_and_loads();
+        controller.direct(handle);
         let outcome = controller.write(page, fingerprinted, &loads, own_ops)?;
         self.interface.page_changed(page.lpn);
         self.looked_up();

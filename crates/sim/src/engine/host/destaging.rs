@@ -14,13 +14,14 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         pages: Range<usize>,
         request: u32,
     ) -> Result<(), SimError> {
+        let handle = self.page_ops.handle;
         for at in pages {
             self.look_ahead(&arrivals.window, at);
             let partial = arrivals.window.is_partial(index, at);
             self.back.accounts.counts.pages.partial_writes += u64::from(partial);
             let page = self.look_ahead.host_page(&arrivals.window, at);
             let partial = partial && arrivals.read_modify_write;
-            self.interface.cache_page(&mut self.back.books(), page, partial, request);
+            self.interface.cache_page(&mut self.back.books(), page, handle, partial, request);
             self.destage(None)?;
         }
         Ok(())
@@ -31,6 +32,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         while let Some(cache) = &mut self.interface.write_cache {
             let most_dirty = most_dirty.unwrap_or(cache.most_dirty);
             let Some((at, page, partial)) = cache.next_to_leave(most_dirty) else { break };
+            self.page_ops.handle = cache.handle(at);
             let epoch = self.interface.flushes.page_leaves_cache();
             let request = self.interface.requests.insert(Request::destaging(self.back.now_ns(), at, epoch));
             let fingerprint = self.fingerprint_of(page.content);

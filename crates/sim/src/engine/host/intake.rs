@@ -66,6 +66,10 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             }
             return Ok(());
         }
+        if let Some(handles) = &self.handles {
+            let bytes = trace.length_bytes.get(index).copied().unwrap_or(0);
+            self.page_ops.handle = handles.of(trace.stream_of(index), bytes);
+        }
         let passes_ram = self.interface.flushes.passes_ram(durable);
         if passes_ram {
             self.back.ask_for_padding();
@@ -134,6 +138,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             volume: &[asked.extent.volume],
             offset_bytes: &[asked.extent.offset_bytes],
             length_bytes: &[asked.extent.length_bytes],
+            stream: &[asked.stream],
             marks: &[asked.marks],
             first_page_op: &[0, asked.pages()],
             lpn,

@@ -274,11 +274,12 @@ impl Interface {
         &mut self,
         books: &mut Books<'_, O>,
         page: Host,
+        handle: u8,
         partial: bool,
         request: u32,
     ) {
         let Some(cache) = &mut self.write_cache else { return };
-        let taken = cache.write(page, partial, request);
+        let taken = cache.write(page, handle, partial, request);
         books.accounts.counts.pages.absorbed_writes += u64::from(taken.absorbed);
         if !taken.waits {
             self.complete_cached(books, request);

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use flashtwin_ftl::{Host, Lpn, NO_CONTENT, ReadTarget};
+use flashtwin_ftl::{Host, Lpn, NO_CONTENT, NO_HANDLE, ReadTarget};
 
 use super::super::accounts::Accounts;
 use super::super::pool::Slot;
@@ -62,6 +62,8 @@ pub(super) struct PageOp {
     /// It has waited for nothing but the hash unit, so its wait follows from its request.
     pub(super) plain: bool,
     pub(super) is_sample: bool,
+    /// The placement handle of a write.
+    pub(super) handle: u8,
     due: bool,
     /// The page is trimmed as soon as it is written.
     pub(super) trimmed: bool,
@@ -94,6 +96,7 @@ impl PageOp {
             fingerprint: Fingerprint::No,
             plain: true,
             is_sample: false,
+            handle: NO_HANDLE,
             due: false,
             trimmed: false,
         }
@@ -112,11 +115,14 @@ pub(super) struct PageOps {
     /// Writes that may be ready. A decision may free others, which are appended here rather than decided recursively.
     due: VecDeque<u32>,
     pub(super) looking: bool,
+    /// The placement handle of the writes that are being taken in.
+    pub(super) handle: u8,
 }
 
 impl PageOps {
     pub(super) fn new() -> Self {
-        Self { slots: Pool::new(), newest: WriteTable::new(), due: VecDeque::new(), looking: false }
+        let (slots, newest, due) = (Pool::new(), WriteTable::new(), VecDeque::new());
+        Self { slots, newest, due, looking: false, handle: NO_HANDLE }
     }
 
     #[inline]
@@ -137,7 +143,8 @@ impl PageOps {
 
     #[inline]
     pub(super) fn insert_write(&mut self, page: Host, request: u32, fingerprint: Fingerprint) -> u32 {
-        let write = PageOp { fingerprint, ..PageOp::new(page, request, State::Preparing(None), 0) };
+        let write = PageOp::new(page, request, State::Preparing(None), 0);
+        let write = PageOp { fingerprint, handle: self.handle, ..write };
         let slot = self.slots.insert(write);
         let before = self.newest.replace(page.lpn, slot);
         if before != NONE {

@@ -21,6 +21,8 @@ struct CachedPage {
     dirty: bool,
     /// Only part of it was written: the rest is on flash.
     partial: bool,
+    /// The placement handle of its last write.
+    handle: u8,
     /// Trimmed; its place is taken until its flights are over.
     gone: bool,
 }
@@ -116,13 +118,17 @@ impl WriteCache {
         self.place[self.pages[at as usize].host.lpn] = NONE;
     }
 
-    pub(super) fn write(&mut self, host: Host, partial: bool, request: u32) -> CachePlacement {
+    pub(super) fn handle(&self, at: u32) -> u8 {
+        self.pages[at as usize].handle
+    }
+
+    pub(super) fn write(&mut self, host: Host, handle: u8, partial: bool, request: u32) -> CachePlacement {
         if let Some(at) = self.find(host.lpn) {
             let absorbed = self.pages[at as usize].dirty;
             self.take_off(at);
             let page = &mut self.pages[at as usize];
             page.partial &= partial;
-            (page.host, page.dirty) = (host, true);
+            (page.host, page.handle, page.dirty) = (host, handle, true);
             self.push(true, at);
             return CachePlacement { absorbed, waits: false };
         }
@@ -136,8 +142,8 @@ impl WriteCache {
         if waits {
             self.waiting.push_back(request);
         }
-        let page =
-            CachedPage { host, before: NONE, after: NONE, flights: 0, dirty: true, partial, gone: false };
+        let (before, after) = (NONE, NONE);
+        let page = CachedPage { host, before, after, flights: 0, dirty: true, partial, handle, gone: false };
         let at = self.pages.insert(page);
         if self.place.len() <= host.lpn.index() {
             self.place.resize((host.lpn.index() + 1).next_power_of_two(), NONE);
@@ -328,7 +334,7 @@ mod tests {
                     _ => {
                         let partial = rng.below(3) == 0;
                         let host = Host { lpn, address: 0, content: Content::new(name) };
-                        let taken = cache.write(host, partial, name);
+                        let taken = cache.write(host, name as u8, partial, name);
                         assert_eq!(taken, naive.write(lpn, partial));
                         naive.waiting.extend(taken.waits.then_some(name));
                     }
@@ -338,6 +344,7 @@ mod tests {
                     assert!(naive.dirty.len() > most_dirty);
                     let lpn = naive.dirty.remove(0);
                     assert_eq!((host.lpn, partial), (lpn, naive.partial.contains(&lpn)));
+                    assert_eq!(u32::from(cache.handle(at)), host.content.number() % 256);
                     let flight = name * 100 + version;
                     naive.flights.insert(flight, Some(lpn));
                     under_way.push((flight, at));

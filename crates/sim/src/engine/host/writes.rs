@@ -126,7 +126,8 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             {
                 hash.pass();
             }
-            self.decide(page, fingerprint == Fingerprint::Yes, request, OpenLedger::NONE)?;
+            let handle = self.page_ops.handle;
+            self.decide(page, handle, fingerprint == Fingerprint::Yes, request, OpenLedger::NONE)?;
             return Ok(None);
         }
         let slot = self.page_ops.insert_write(page, request, fingerprint);

@@ -13,7 +13,9 @@ use parquet::file::writer::SerializedFileWriter;
 use super::digests::RowDigests;
 use super::growing::{encode, footer, moved};
 use super::temporary::cannot_write;
-use super::write::{CONTENT_COLUMN, DIGEST_COLUMN, FLAGS_COLUMN, properties, schema, write_group};
+use super::write::{
+    CONTENT_COLUMN, DIGEST_COLUMN, FLAGS_COLUMN, STREAM_COLUMN, properties, schema, write_group,
+};
 use super::{INSIDE, KEY_HAS_DIGESTS, MAGIC};
 use crate::error::TraceError;
 use crate::requests::Requests;
@@ -36,8 +38,7 @@ impl Appended {
     }
 
     fn append_group(&mut self, run: &Requests<'_>, digests: &RowDigests) -> ParquetResult<()> {
-        let (bytes, made) =
-            self.encoded(Vec::new(), |writer| write_group(writer, run, Some(digests), true))?;
+        let (bytes, made) = self.encoded(Vec::new(), |writer| write_group(writer, run, Some(digests)))?;
         let magic = MAGIC.len();
         let start = if self.end == 0 { 0 } else { magic };
         let group = made.row_group(0);
@@ -62,7 +63,7 @@ impl Appended {
         known: Vec<(&str, String)>,
         write: impl FnOnce(&mut SerializedFileWriter<&mut Vec<u8>>) -> ParquetResult<()>,
     ) -> ParquetResult<(Vec<u8>, ParquetMetaData)> {
-        let schema = schema(&[CONTENT_COLUMN, DIGEST_COLUMN, FLAGS_COLUMN])?;
+        let schema = schema(&[CONTENT_COLUMN, DIGEST_COLUMN, FLAGS_COLUMN, STREAM_COLUMN])?;
         encode(&schema, &Arc::new(properties(known).set_offset_index_disabled(true).build()), write)
     }
 

@@ -14,7 +14,7 @@ use super::source::ParquetSource;
 use crate::columns::Columns;
 use crate::digest::fold;
 use crate::flags;
-use crate::request::{NO_CONTENT, Op};
+use crate::request::{NO_CONTENT, NO_STREAM, Op};
 
 /// Rows of a batch: decoded rows stay in a processor's second-level cache until they are taken.
 const DECODED_ROWS: usize = 1 << 16;
@@ -76,6 +76,7 @@ struct RowGroup {
     content: Option<Column>,
     digests: Option<Column>,
     flags: Option<Column>,
+    stream: Option<Column>,
 }
 
 impl RowGroup {
@@ -99,6 +100,7 @@ impl RowGroup {
             content: reading.places.content.map(open).transpose()?,
             digests: reading.places.digests.map(open).transpose()?,
             flags: reading.places.flags.map(open).transpose()?,
+            stream: reading.places.stream.map(open).transpose()?,
         })
     }
 
@@ -128,6 +130,9 @@ impl RowGroup {
             if bits.iter().any(|&bits| bits != 0) {
                 columns.flags = bits;
             }
+        }
+        if let Some(column) = &mut self.stream {
+            columns.stream = column.streams(rows)?;
         }
         Ok(Decoded { columns, digests })
     }
@@ -166,6 +171,21 @@ impl Column {
             return Err(levels.fault(row.unwrap_or(0), "a value is missing (null)".to_owned()));
         }
         Ok(values)
+    }
+
+    /// [`NO_STREAM`] where there is none; empty if there is none at all.
+    fn streams(&mut self, rows: usize) -> Result<Vec<u16>, Fault> {
+        let values = self.integers(rows)?;
+        if let Some(wrong) = values.iter().position(|&value| value == NO_STREAM) {
+            let what = format!("{NO_STREAM} is out of range: 0 to 65534, or null, was expected");
+            return Err(self.levels.fault(self.levels.row_of(wrong), what));
+        }
+        if values.is_empty() || values.len() == rows {
+            return Ok(values);
+        }
+        let (exists, mut values) = (self.levels.about.max_def_level(), values.into_iter());
+        let next = |&level| if level == exists { values.next().unwrap_or(NO_STREAM) } else { NO_STREAM };
+        Ok(self.levels.definition.iter().map(next).collect())
     }
 
     fn ids(&mut self, rows: usize) -> Result<Lists<u32>, Fault> {

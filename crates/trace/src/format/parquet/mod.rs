@@ -60,3 +60,4 @@ const DIGEST: &str = "digest";
 const CONTENT_DIGEST: &str = "content_digest";
 const DIGEST_BYTES: usize = 16;
 const FLAGS: &str = "flags";
+const STREAM: &str = "stream";

@@ -4,7 +4,7 @@ use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use super::metadata::malformed;
-use super::{CONTENT, CONTENT_DIGEST, DIGEST, FLAGS};
+use super::{CONTENT, CONTENT_DIGEST, DIGEST, FLAGS, STREAM};
 use crate::error::TraceError;
 
 /// The columns that a file must have, and their types as we write them.
@@ -22,6 +22,7 @@ pub(super) struct Places {
     pub(super) content: Option<usize>,
     pub(super) digests: Option<usize>,
     pub(super) flags: Option<usize>,
+    pub(super) stream: Option<usize>,
     pub(super) named: bool,
 }
 
@@ -65,11 +66,14 @@ impl Places {
         if let Some(at) = digests.filter(|&at| !is_list(schema, at) || !is_binary(&schema.column(at))) {
             return Err(wrong(digest_column, at, "List(FixedSizeBinary(16))"));
         }
-        let flags = place(FLAGS);
-        if let Some(at) = flags.filter(|&at| !is_flat(schema, at) || integer(&schema.column(at)).is_none()) {
-            return Err(wrong(FLAGS, at, "UInt8"));
-        }
-        Ok(Places { required, content, digests, flags, named })
+        let of_numbers = |name, expected| match place(name) {
+            Some(at) if !is_flat(schema, at) || integer(&schema.column(at)).is_none() => {
+                Err(wrong(name, at, expected))
+            }
+            at => Ok(at),
+        };
+        let (flags, stream) = (of_numbers(FLAGS, "UInt8")?, of_numbers(STREAM, "UInt16")?);
+        Ok(Places { required, content, digests, flags, stream, named })
     }
 }
 

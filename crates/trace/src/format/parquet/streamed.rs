@@ -32,7 +32,7 @@ pub(crate) fn write_streamed(
 ) -> Result<u64, TraceError> {
     let mut known = metadata(name, format.name(), &["0".to_owned()]);
     known.push((KEY_HAS_DIGESTS, false.to_string()));
-    let mut file = TraceFile::create(path, known, false, false)?;
+    let mut file = TraceFile::create(path, known, &[])?;
     let mut hasher = TraceHasher::new(CHUNK_BYTES);
     let mut figures = Figures::default();
     let mut requests = 0;

@@ -22,13 +22,13 @@ use super::digests::{ByFirstAppearance, RowDigests};
 use super::metadata::{holes_in_json, json};
 use super::temporary::{Temporary, cannot_write};
 use super::{
-    CONTENT_DIGEST, DIGEST, DIGEST_BYTES, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY,
-    KEY_SCHEMA, KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, KEY_ZERO_CONTENT,
-    SCHEMA_VERSION,
+    CONTENT_DIGEST, DIGEST, DIGEST_BYTES, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES,
+    KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES,
+    KEY_ZERO_CONTENT, SCHEMA_VERSION, STREAM,
 };
 use crate::error::TraceError;
 use crate::progress::Progress;
-use crate::request::CHUNK_BYTES;
+use crate::request::{CHUNK_BYTES, NO_STREAM};
 use crate::requests::Requests;
 use crate::trace::Trace;
 
@@ -47,6 +47,8 @@ pub(super) const DIGEST_COLUMN: &str = "
     required group digest (LIST) { repeated group list { required fixed_len_byte_array(16) item; } }";
 pub(super) const FLAGS_COLUMN: &str = "
     required int32 flags (INTEGER(8, false));";
+pub(super) const STREAM_COLUMN: &str = "
+    optional int32 stream (INTEGER(16, false));";
 pub(super) const CONTENT_DIGEST_COLUMN: &str = "
     optional group content_digest (LIST) { repeated group list { required fixed_len_byte_array(16) item; } }";
 
@@ -93,7 +95,7 @@ pub(super) fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuild
 /// [`crate::ErrorCause::Io`] when the folder cannot be written to, [`crate::ErrorCause::Cancelled`] when `progress`
 /// says so.
 pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
-    let (has_digests, has_flags) = (!trace.digests.is_empty(), !trace.flags.is_empty());
+    let has_digests = !trace.digests.is_empty();
     let mut metadata = metadata(&trace.name, trace.format.name(), &trace.volume_names);
     metadata.extend([
         (KEY_QUALITY, json(&trace.quality)),
@@ -104,7 +106,12 @@ pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Res
         metadata.push((KEY_HOLES, holes_in_json(&trace.holes)));
     }
     metadata.extend(trace.zero_content.map(|content| (KEY_ZERO_CONTENT, content.to_string())));
-    let mut file = TraceFile::create(path, metadata, has_digests, has_flags)?;
+    let further = [
+        if has_digests { DIGEST_COLUMN } else { "" },
+        if trace.flags.is_empty() { "" } else { FLAGS_COLUMN },
+        if trace.stream.is_empty() { "" } else { STREAM_COLUMN },
+    ];
+    let mut file = TraceFile::create(path, metadata, &further)?;
     let mut by_appearance = ByFirstAppearance::new(&trace.digests);
     for start in (0..trace.len()).step_by(GROUP_ROWS) {
         progress.update(start as u64, trace.len() as u64);
@@ -122,30 +129,24 @@ pub(super) struct TraceFile<'a> {
     path: &'a Path,
     temporary: Temporary,
     writer: SerializedFileWriter<File>,
-    has_flags: bool,
 }
 
 impl<'a> TraceFile<'a> {
     pub(super) fn create(
         path: &'a Path,
         metadata: Vec<(&str, String)>,
-        has_digests: bool,
-        has_flags: bool,
+        further: &[&str],
     ) -> Result<TraceFile<'a>, TraceError> {
         let (temporary, file) = Temporary::beside(path)?;
-        let further = [
-            CONTENT_COLUMN,
-            if has_digests { DIGEST_COLUMN } else { "" },
-            if has_flags { FLAGS_COLUMN } else { "" },
-        ];
+        let further = [&[CONTENT_COLUMN], further].concat();
         let properties = Arc::new(properties(metadata).build());
         let writer = schema(&further).and_then(|schema| SerializedFileWriter::new(file, schema, properties));
         let writer = writer.map_err(|error| cannot_write(path, &error))?;
-        Ok(TraceFile { path, temporary, writer, has_flags })
+        Ok(TraceFile { path, temporary, writer })
     }
 
     pub(super) fn add(&mut self, run: &Requests<'_>, digests: Option<&RowDigests>) -> Result<(), TraceError> {
-        let written = write_group(&mut self.writer, run, digests, self.has_flags);
+        let written = write_group(&mut self.writer, run, digests);
         written.map_err(|error| cannot_write(self.path, &error))
     }
 
@@ -162,19 +163,26 @@ pub(super) fn write_group<W: Write + Send>(
     writer: &mut SerializedFileWriter<W>,
     run: &Requests<'_>,
     digests: Option<&RowDigests>,
-    has_flags: bool,
 ) -> ParquetResult<()> {
+    let has = |name: &str| writer.schema_descr().columns().iter().any(|column| column.name() == name);
+    let (has_flags, has_stream) = (has(FLAGS), has(STREAM));
     let mut group = writer.next_row_group()?;
     write_requests(&mut group, run)?;
     let contents: Vec<i32> = run.all_contents().iter().map(|&content| content as i32).collect();
     let lengths = (0..run.len()).map(|row| run.contents(row).len());
     let (definition, repetition) = levels(lengths, 2);
-    write_column::<Int32Type, W>(&mut group, &contents, Some((&definition, &repetition)))?;
+    write_column::<Int32Type, W>(&mut group, &contents, Some((&definition, Some(&repetition))))?;
     if let Some(new) = digests {
         write_digests(&mut group, new, 1)?;
     }
     if has_flags {
         write_flags(&mut group, run)?;
+    }
+    if has_stream {
+        let streams = (0..run.len()).map(|row| run.stream_of(row));
+        let definition: Vec<i16> = streams.clone().map(|stream| i16::from(stream != NO_STREAM)).collect();
+        let values: Vec<i32> = streams.filter(|&stream| stream != NO_STREAM).map(i32::from).collect();
+        write_column::<Int32Type, W>(&mut group, &values, Some((&definition, None)))?;
     }
     group.close()?;
     Ok(())
@@ -240,11 +248,11 @@ fn levels(lengths: impl Iterator<Item = usize>, item_level: i16) -> (Vec<i16>, V
 fn write_column<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],
-    levels: Option<(&[i16], &[i16])>,
+    levels: Option<(&[i16], Option<&[i16]>)>,
 ) -> ParquetResult<()> {
     let (definition, repetition) = levels.unzip();
     let mut column = next_column(group)?;
-    column.typed::<T>().write_batch(values, definition, repetition)?;
+    column.typed::<T>().write_batch(values, definition, repetition.flatten())?;
     column.close()
 }
 
@@ -259,7 +267,7 @@ pub(super) fn encode(groups: &[crate::columns::Columns]) -> ParquetResult<Vec<u8
     let properties = Arc::new(properties(Vec::new()).build());
     let mut writer = SerializedFileWriter::new(Vec::new(), schema(&[CONTENT_COLUMN])?, properties)?;
     for columns in groups {
-        write_group(&mut writer, &columns.as_run(), None, false)?;
+        write_group(&mut writer, &columns.as_run(), None)?;
     }
     writer.into_inner()
 }

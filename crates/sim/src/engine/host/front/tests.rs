@@ -42,6 +42,7 @@ fn asked(number: usize, job: &Job) -> HostRequest {
         time_ns: job.time_ns as i64,
         kind: job.kind,
         marks: (job.queue as u8) << marks::QUEUE_SHIFT,
+        stream: 0,
         read_modify_write: true,
         extent: Extent::default(),
         lpns_and_contents: vec![0; 2 * job.pages as usize].into(),
