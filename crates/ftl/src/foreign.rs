@@ -72,7 +72,7 @@ impl schemars::JsonSchema for ForeignName {
 }
 
 /// One policy of one run.
-pub trait ForeignRule: Send {
+pub trait ForeignRule: Send + dyn_clone::DynClone {
     /// A column of the table that goes with every call; it keeps its length.
     fn column(&mut self, at: usize) -> &mut [i64];
 
@@ -97,6 +97,8 @@ pub trait ForeignRule: Send {
     /// Why it cannot be taken.
     fn load(&mut self, state: &str) -> Result<(), String>;
 }
+
+dyn_clone::clone_trait_object!(ForeignRule);
 
 /// Makes the rules of a run.
 pub trait ForeignPolicies: Send + Sync {
@@ -135,6 +137,7 @@ impl Foreign {
 }
 
 /// Stands where nobody handed in the policies, or one could not be made.
+#[derive(Clone)]
 struct Absent(Vec<Vec<i64>>);
 
 impl ForeignRule for Absent {
@@ -162,6 +165,7 @@ impl ForeignRule for Absent {
 }
 
 /// A rule with checked answers.
+#[derive(Clone)]
 pub(crate) struct Rule(Box<dyn ForeignRule>);
 
 impl Rule {

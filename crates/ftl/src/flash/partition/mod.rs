@@ -17,7 +17,7 @@ use crate::policies::policies;
 const MOST: u32 = 32;
 
 /// Says to which partition a page of the host goes. 0 is the hottest.
-pub trait PartitionAssignment: Send + flashtwin_bits::State {
+pub trait PartitionAssignment: Send + dyn_clone::DynClone + flashtwin_bits::State {
     /// Gives a policy that [is told](PartitionPolicy::is_told) the partition of each page.
     fn tell(&mut self, _of_page: Vec<u8>) {}
 
@@ -36,6 +36,8 @@ pub trait PartitionAssignment: Send + flashtwin_bits::State {
     /// Bytes that it takes in the simulator.
     fn bytes(&self) -> u64;
 }
+
+dyn_clone::clone_trait_object!(PartitionAssignment);
 
 policies! {
     /// How pages are separated by temperature.
@@ -170,6 +172,7 @@ impl PartitionConfig {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Partitions {
     assignment: Option<Box<dyn PartitionAssignment>>,
     /// Page writes of the host by partition; empty with one for all.

@@ -4,6 +4,7 @@
 use super::PartitionAssignment;
 use crate::ids::Lpn;
 
+#[derive(Clone)]
 pub(super) struct Told {
     of_page: Vec<u8>,
     coldest: u8,

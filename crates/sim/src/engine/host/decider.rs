@@ -10,6 +10,7 @@ use super::{
 };
 use crate::config::{EngineConfig, WriteCompletes};
 
+#[derive(Clone)]
 pub(super) struct Decider<C, O> {
     pub(super) back: BackEnd<C, O>,
     pub(super) interface: Interface,
