@@ -58,28 +58,27 @@ def requests(random: np.random.Generator, count: int = 1_500) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def handed_in(
-    asked: dict[str, Any], system: ft.System, contents: int, random: np.random.Generator
-) -> tuple[ft.Result, pa.Table]:
-    """In batches of any size; time passes in between as it likes."""
+def hand_in(
+    drive: ft.Drive, asked: dict[str, Any], random: np.random.Generator, first: int = 0, end: int = 1_650
+) -> pa.Table:
+    """Requests from `first` to `end`, in batches of any size; time passes in between as it likes."""
     done = []
-    with ft.Drive(system, size=PAGES * PAGE, contents=contents, per_request=True) as drive:
-        ends = np.unique([*random.integers(1, 1_000, 60), *random.integers(1_000, 1_100, 60), len(asked["op"])])
-        for rows in starmap(slice, pairwise([0, *ends.tolist()])):
-            stop = int(asked["time_ns"][rows][0])
-            while (next_ns := drive.next_event_ns) is not None and next_ns <= stop and random.random() < 0.9:
-                drive.advance(next_ns)
-            if random.random() < 0.5:
-                drive.advance(int(random.integers(drive.now_ns, stop + 1)))
-            columns = [column[rows] for column in asked.values()]
-            if len(columns[0]) == 1:
-                single = (*(one.item() for one in columns[:4]), columns[4][0], columns[5][0])
-                assert drive.submit(*single) == rows.start
-            else:
-                assert drive.submit(*columns).tolist() == list(range(rows.start, rows.stop))
-            done.append(drive.completed().to_arrow())
-            assert (done[-1]["done_ns"].to_numpy() <= drive.now_ns).all()
-        return drive.finish(), pa.concat_tables(done)
+    ends = np.unique([*random.integers(1, 1_000, 60), *random.integers(1_000, 1_100, 60), end])
+    for rows in starmap(slice, pairwise([first, *ends[(ends > first) & (ends <= end)].tolist()])):
+        stop = int(asked["time_ns"][rows][0])
+        while (next_ns := drive.next_event_ns) is not None and next_ns <= stop and random.random() < 0.9:
+            drive.advance(next_ns)
+        if random.random() < 0.5:
+            drive.advance(int(random.integers(drive.now_ns, stop + 1)))
+        columns = [column[rows] for column in asked.values()]
+        if len(columns[0]) == 1:
+            single = (*(one.item() for one in columns[:4]), columns[4][0], columns[5][0])
+            assert drive.submit(*single) == rows.start
+        else:
+            assert drive.submit(*columns).tolist() == list(range(rows.start, rows.stop))
+        done.append(drive.completed().to_arrow())
+        assert (done[-1]["done_ns"].to_numpy() <= drive.now_ns).all()
+    return pa.concat_tables(done)
 
 
 def test_all_keys_can_be_drawn() -> None:
@@ -94,7 +93,9 @@ def test_trace_handed_in_gives_the_figures_of_its_replay(name: str, seed: int) -
     random = np.random.default_rng([seed, *name.encode()])
     asked, system = requests(random), possible(name, random)
     replayed = ft.replay(ft.Trace.from_frame(asked, name="drive"), system, per_request=True)
-    lived, done = handed_in(asked, system, replayed.summary["trace"]["contents"], random)
+    contents = replayed.summary["trace"]["contents"]
+    with ft.Drive(system, size=PAGES * PAGE, contents=contents, per_request=True) as drive:
+        done, lived = hand_in(drive, asked, random), drive.finish()
     for one in (replayed, lived):
         del one.summary["trace"]["read_as"]
     assert lived.summary == replayed.summary
@@ -107,6 +108,88 @@ def test_trace_handed_in_gives_the_figures_of_its_replay(name: str, seed: int) -
         taken_ns = row.pop("done_ns") - row["arrival_ns"]
         assert taken_ns >= 0 if row["op"] == "trim" else taken_ns == row["response_ns"]
         assert rows.pop(row.pop("id"), row) == row
+
+
+def finished(drive: ft.Drive, done: list[pa.Table]) -> tuple[Any, ...]:
+    """All that can be seen of a drive from now on."""
+    result, rows = drive.finish(), pa.concat_tables(done)
+    tables = {name: pa.table(result.table(name)).to_pylist() for name in result.table_names}
+    return result.summary, tables, rows.sort_by([("done_ns", "ascending"), ("id", "ascending")]).to_pylist()
+
+
+@pytest.mark.parametrize("name", ft.systems())
+@pytest.mark.parametrize("seed", range(3))
+def test_snapshot_goes_on_as_its_original_without_one(name: str, seed: int) -> None:
+    random = np.random.default_rng([seed, *name.encode(), 1])
+    asked, system = requests(random), possible(name, random)
+    whole, drive = (ft.Drive(system, size=PAGES * PAGE, contents=20_000) for _ in range(2))
+    expected = finished(whole, [hand_in(whole, asked, random)])
+    cut = int(random.integers(100, 1_500))
+    before = [hand_in(drive, asked, random, 0, cut)]
+    while sum(map(len, before)) == cut:  # until requests are under way
+        before.append(hand_in(drive, asked, random, cut, cut := cut + 1))
+    twins = [drive.snapshot(), drive.snapshot(), drive]
+    busy = twins.pop(1)
+    busy.submit(busy.now_ns, ["flush"] * 9, 0, 0)
+    assert finished(busy, before) != expected
+    for twin in twins:
+        assert finished(twin, [*before, hand_in(twin, asked, random, cut)]) == expected
+
+
+class Drawn:
+    """A chip at random, unless it has been asked for too long."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng, self.calls, self.most = rng, 0, 10**9
+
+    def choose(self, home: int, chips: ft.PolicyTable) -> int:
+        self.calls += 1
+        assert self.calls < self.most, "too long"
+        return int(self.rng.choice(np.flatnonzero(chips.may)))
+
+    def state(self) -> list[int]:
+        return [self.calls, self.most]
+
+    def restore(self, state: list[int]) -> None:
+        self.calls, self.most = state
+
+
+class Short(Drawn):
+    def restore(self, state: list[int]) -> None:
+        self.calls, self.most = state[0], state[0]
+
+
+class Stateless:
+    def choose(self, plane: int, blocks: ft.PolicyTable) -> int:
+        return int(np.flatnonzero(blocks.closed)[0])
+
+
+def test_policies_in_python_are_copied_with_their_state() -> None:
+    random = np.random.default_rng(3)
+    asked = requests(random)
+    for policy in (Drawn, Short):
+        system = ft.system("rr-ssd", settings=SMALL, placement=ft.policy("placement")(policy))
+        drives = [ft.Drive(system, size=PAGES * PAGE, contents=20_000) for _ in range(2)]
+        expected = finished(drives[1], [hand_in(drives[1], asked, random)])
+        before = hand_in(drives[0], asked, random, 0, 900)
+        twin = drives[0].snapshot()
+        if policy is Drawn:
+            assert finished(twin, [before, hand_in(twin, asked, random, 900)]) == expected
+        else:
+            with pytest.raises(ft.ConfigError, match=r"placement policy 'Short'.*too long"):
+                finished(twin, [before, hand_in(twin, asked, random, 900)])
+        assert finished(drives[0], [before, hand_in(drives[0], asked, random, 900)]) == expected
+
+
+def test_snapshot_that_cannot_be_made_is_refused_and_changes_nothing() -> None:
+    with ft.Drive("conventional", size="1M", per_request=True) as drive:
+        with pytest.raises(ft.ArgumentError, match="take its rows from completed, and make the drive without it"):
+            drive.snapshot()
+        assert drive.submit(0, "write", 0, PAGE) == 0
+    with ft.Drive("conventional", size="1M", settings={"ftl.gc.victim": ft.policy("victim")(Stateless)}) as drive:
+        with pytest.raises(ft.ConfigError, match="'Stateless' has no `state\\(\\)`"):
+            drive.snapshot()
+        assert drive.submit(0, "write", 0, PAGE) == 0
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ use std::ptr::NonNull;
 
 /// Bytes of a cache line: no table begins within one.
 const LINE: usize = 64;
+/// Items that are copied or left out together.
+const AT_ONCE: usize = 1024;
 
 /// Types for which all-zero bytes are a valid value.
 ///
@@ -27,6 +29,7 @@ unsafe impl Zero for [u32; 2] {}
 pub struct HugeSlice<T> {
     items: NonNull<T>,
     len: usize,
+    began_as_zeros: bool,
 }
 
 // SAFETY: it owns its items as a boxed slice does.
@@ -56,7 +59,7 @@ impl<T> HugeSlice<T> {
 impl<T: Zero> HugeSlice<T> {
     /// `len` zeroed items. Parts of a large table that are never written take no memory.
     pub fn zeroed(len: usize) -> Self {
-        Self { items: Self::memory(len), len }
+        Self { items: Self::memory(len), len, began_as_zeros: true }
     }
 }
 
@@ -68,7 +71,24 @@ impl<T: Copy> HugeSlice<T> {
             // SAFETY: there is room for `len` items.
             unsafe { items.add(at).write(item) };
         }
-        Self { items, len }
+        Self { items, len, began_as_zeros: false }
+    }
+}
+
+/// Leaves memory untouched where the original is zeros, because much of it never was touched.
+impl<T: Copy + PartialEq> Clone for HugeSlice<T> {
+    fn clone(&self) -> Self {
+        let items = Self::memory(self.len);
+        for at in (0..self.len).step_by(AT_ONCE) {
+            let from = &self[at..self.len.min(at + AT_ONCE)];
+            // SAFETY: fresh memory is zeros, which are items if the original began as such.
+            let to = || unsafe { std::slice::from_raw_parts(items.add(at).as_ptr(), from.len()) };
+            if !self.began_as_zeros || to() != from {
+                // SAFETY: there is room for as many, and nothing else knows of it yet.
+                unsafe { items.add(at).as_ptr().copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+            }
+        }
+        Self { items, ..*self }
     }
 }
 

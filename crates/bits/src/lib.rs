@@ -6,6 +6,7 @@ mod ids;
 mod limits;
 mod mixing;
 mod prefetch;
+mod roomy;
 mod slab;
 mod state;
 
@@ -15,5 +16,6 @@ pub use ids::{By, Id};
 pub use limits::{MemoryLimits, memory_limits};
 pub use mixing::{FNV1A_BASIS, STEP, SplitMix64, fnv1a, mix};
 pub use prefetch::{prefetch, prefetch_if_there};
+pub use roomy::Roomy;
 pub use slab::Slab;
 pub use state::{Loader, Saver, State, StateResult, unfit};

@@ -5,16 +5,18 @@
 
 use std::ops::{Deref, DerefMut};
 
+use crate::roomy::Roomy;
+
 /// All slots in one array. The last one freed is the first used again.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Slab<T> {
     slots: Vec<T>,
-    free: Vec<u32>,
+    free: Roomy<u32>,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self { slots: Vec::new(), free: Roomy::default() }
     }
 }
 
@@ -27,7 +29,7 @@ impl<T> Slab<T> {
     /// Puts a value into a slot; its number.
     #[inline]
     pub fn insert(&mut self, value: T) -> u32 {
-        match self.free.pop() {
+        match self.free.list.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = value;
                 slot
@@ -39,7 +41,7 @@ impl<T> Slab<T> {
     /// For slots whose old value is worth reusing: `renew` resets it, `fresh` makes one for a new slot.
     #[inline]
     pub fn insert_with(&mut self, fresh: impl FnOnce() -> T, renew: impl FnOnce(&mut T)) -> u32 {
-        match self.free.pop() {
+        match self.free.list.pop() {
             Some(slot) => {
                 renew(&mut self.slots[slot as usize]);
                 slot
@@ -57,7 +59,7 @@ impl<T> Slab<T> {
     /// Frees a slot. Its value stays until the slot is used again.
     #[inline]
     pub fn free(&mut self, slot: u32) {
-        self.free.push(slot);
+        self.free.list.push(slot);
     }
 
     /// Slots that are taken.
@@ -73,7 +75,7 @@ impl<T> Slab<T> {
 
     /// Free slots that there is room to remember, 4 bytes each.
     pub fn free_capacity(&self) -> usize {
-        self.free.capacity()
+        self.free.list.capacity()
     }
 }
 

@@ -57,6 +57,10 @@ uint64_t flashtwin_next_event_ns(flashtwin_drive *drive);
 /* Takes up to `room` requests that are completed by now, in the order of completion. Returns how many. */
 size_t flashtwin_completed(flashtwin_drive *drive, flashtwin_completion *into, size_t room);
 
+/* Another drive in the same state, with the same requests under way, which goes on by itself; to be closed, too. NULL if
+ * there is no room for it. */
+flashtwin_drive *flashtwin_snapshot(flashtwin_drive *drive);
+
 /* Serves what is under way. Returns the summary of a replay of all requests as JSON, to be given to flashtwin_free, or
  * NULL. The drive takes no more requests; close it. */
 char *flashtwin_finish(flashtwin_drive *drive);

@@ -221,6 +221,16 @@ pub unsafe extern "C" fn flashtwin_completed(drive: *mut Drive, into: *mut Compl
 /// # Safety
 /// As [`flashtwin_advance`].
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashtwin_snapshot(drive: *mut Drive) -> *mut Drive {
+    // SAFETY: the caller's promise.
+    let Some(drive) = (unsafe { drive.as_mut() }) else { return ptr::null_mut() };
+    let twin = drive.with(|drive| drive.snapshot());
+    twin.map_or(ptr::null_mut(), |twin| Box::into_raw(Box::new(Drive { drive: Some(twin), error: text("") })))
+}
+
+/// # Safety
+/// As [`flashtwin_advance`].
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashtwin_finish(drive: *mut Drive) -> *mut c_char {
     // SAFETY: the caller's promise.
     let Some(drive) = (unsafe { drive.as_mut() }) else { return ptr::null_mut() };
@@ -249,7 +259,7 @@ pub unsafe extern "C" fn flashtwin_free(text: *mut c_char) {
 }
 
 /// # Safety
-/// `drive` is NULL, or of [`flashtwin_open`] and not closed.
+/// `drive` is NULL, or of [`flashtwin_open`] or [`flashtwin_snapshot`] and not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashtwin_close(drive: *mut Drive) {
     if !drive.is_null() {

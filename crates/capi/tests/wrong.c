@@ -28,6 +28,11 @@ int main(void) {
     printf("%s\n", flashtwin_error(drive));
     if (flashtwin_submit(drive, 10, FLASHTWIN_WRITE, 0, 4096, &content, 7) != 0) return 5;
     flashtwin_completion done[2];
+    flashtwin_drive *twin = flashtwin_snapshot(drive);
+    uint64_t next_ns = flashtwin_next_event_ns(twin);
+    if (flashtwin_submit(twin, 10, FLASHTWIN_READ, 0, 4096, NULL) != 1) return 10;
+    flashtwin_close(twin);
+    if (next_ns != flashtwin_next_event_ns(drive) || flashtwin_snapshot(NULL)) return 11;
     if (flashtwin_completed(drive, done, 0) != 0) return 6;
     while (flashtwin_completed(drive, done, 2) == 0) flashtwin_advance(drive, flashtwin_next_event_ns(drive));
     printf("1 done at %llu\n", (unsigned long long)done[0].done_ns);
@@ -36,6 +41,7 @@ int main(void) {
     flashtwin_free(flashtwin_finish(drive));
     if (flashtwin_submit(drive, 1 << 30, FLASHTWIN_READ, 0, 4096, NULL, FLASHTWIN_NO_STREAM) != -1) return 9;
     printf("%s\n%s\n", flashtwin_error(drive), flashtwin_error(NULL));
+    if (flashtwin_snapshot(drive)) return 12;
     flashtwin_free(NULL);
     flashtwin_close(drive);
     return 0;

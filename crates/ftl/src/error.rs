@@ -4,7 +4,7 @@ use flashtwin_nand::Plane;
 use thiserror::Error;
 
 /// A run that cannot go on.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum FtlError {
     /// No plane can take another page.
     #[error(

@@ -77,7 +77,7 @@ impl schemars::JsonSchema for ForeignName {
 }
 
 /// One policy of one run.
-pub trait ForeignRule: Send {
+pub trait ForeignRule: Send + dyn_clone::DynClone {
     /// Sets a row of the table that goes with every call and keeps its length; a value for each column.
     fn set(&mut self, row: usize, values: &[i64]);
 
@@ -103,6 +103,8 @@ pub trait ForeignRule: Send {
     /// Why it cannot be taken.
     fn load(&mut self, state: &str) -> Result<(), String>;
 }
+
+dyn_clone::clone_trait_object!(ForeignRule);
 
 /// Makes the rules of a run.
 pub trait ForeignPolicies: Send + Sync {
@@ -139,6 +141,7 @@ impl Foreign {
 }
 
 /// Stands where nobody handed in the policies, or one could not be made.
+#[derive(Clone)]
 struct Absent;
 
 impl ForeignRule for Absent {
@@ -164,6 +167,7 @@ impl ForeignRule for Absent {
 }
 
 /// A rule with checked answers.
+#[derive(Clone)]
 pub(crate) struct Rule(Box<dyn ForeignRule>);
 
 impl Rule {
@@ -264,6 +268,7 @@ pub(crate) mod stub {
 
     struct Lists(Answer);
 
+    #[derive(Clone)]
     struct ListRule(Answer, Vec<Vec<i64>>);
 
     impl ForeignPolicies for Lists {

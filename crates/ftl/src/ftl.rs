@@ -24,6 +24,7 @@ use crate::paging::{Layout, Map, Paging, Tables};
 use crate::scheme::MappingScheme;
 
 /// The controller of one device.
+#[derive(Clone)]
 pub struct Ftl {
     pub(crate) flash: Flash,
     pub(crate) tables: Scheme,
@@ -32,6 +33,7 @@ pub struct Ftl {
     zero: Option<Content>,
 }
 
+#[derive(Clone)]
 pub(crate) enum Scheme {
     Page(Box<PageScheme>),
     Content(Box<ContentScheme>),

@@ -30,6 +30,7 @@ impl BackgroundConfig {
 }
 
 /// A cache line, where the work is not too large.
+#[derive(Clone)]
 #[repr(align(64))]
 struct Slot<T> {
     work: Option<T>,
@@ -37,6 +38,7 @@ struct Slot<T> {
 }
 
 /// Jobs under way, up to a limit, because a device without idle time must not collect work without end.
+#[derive(Clone)]
 pub(crate) struct Jobs<T> {
     slots: Slab<Slot<T>>,
     limit: u32,

@@ -5,6 +5,7 @@ use flashtwin_bits::{By, HugeSlice, Id};
 use crate::ids::{NONE, link, named};
 
 /// Several lists, each from its oldest member to its newest. An id is in one at most. 8 bytes an id.
+#[derive(Clone)]
 pub(crate) struct Lists<I> {
     links: By<I, HugeSlice<[u32; 2]>>,
     newest: Vec<u32>,

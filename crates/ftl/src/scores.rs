@@ -6,6 +6,7 @@ use crate::foreign::{Foreign, ForeignName, Rule};
 use crate::loads::LoadView;
 
 /// Scores stand where the chips' loads do: the smallest one wins, and the rules for equals are those of loads.
+#[derive(Clone)]
 pub(crate) struct Scores {
     rule: Rule,
     every_ns: u64,

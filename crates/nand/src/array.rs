@@ -5,7 +5,7 @@ use crate::geometry::Geometry;
 use crate::ids::{Block, Ppn};
 
 /// A rule of NAND flash that an operation would have broken.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum NandRule {
     /// Pages of a block are programmed once, in ascending order, after an erase.
     #[error(
@@ -26,7 +26,7 @@ pub enum NandRule {
 }
 
 /// Accepts operations only as the medium would; the FTL's tables have its *decisions*. 2 bytes a block, touched lazily.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FlashArray {
     programmed_pages: By<Block, Vec<u16>>,
 }

@@ -22,6 +22,8 @@ use crate::errors;
 pub(crate) struct Fault {
     happened: AtomicBool,
     error: Mutex<Option<PyErr>>,
+    /// Where copies of the run's policies, which are being made, tell of theirs.
+    of_copies: Mutex<Option<Arc<Fault>>>,
 }
 
 impl Fault {
@@ -61,6 +63,21 @@ pub(crate) fn fresh(
     let mut made = flashtwin_sim::Resolved::clone(resolved);
     made.config.ftl.foreign = Foreign(Some(Arc::new(policies)));
     (Arc::new(made), Some(fault))
+}
+
+/// What `copy` makes of a run, and where failures of its policies will be found: not where those of the run are.
+pub(crate) fn copied<T, E>(
+    fault: Option<&Arc<Fault>>,
+    copy: impl FnOnce() -> Result<T, E>,
+) -> Result<(T, Option<Arc<Fault>>), E> {
+    let of_copies = fault.map(|_| Arc::<Fault>::default());
+    let tell = |to: Option<Arc<Fault>>| {
+        fault.inspect(|fault| *fault.of_copies.lock().unwrap_or_else(PoisonError::into_inner) = to);
+    };
+    tell(of_copies.clone());
+    let made = copy();
+    tell(None);
+    Ok((made?, of_copies))
 }
 
 /// Refuses policies from outside where nobody calls them.
@@ -119,18 +136,7 @@ impl ForeignPolicies for PythonPolicies {
             let module = py.import("flashtwin.policies.calling")?;
             let lengths = columns.to_vec();
             let made = module.call_method1("prepared", (name.text(), lengths, self.seed, self.levels))?;
-            let (call, compiled, argument, table, columns, keeper): (
-                _,
-                _,
-                _,
-                Option<_>,
-                Vec<(usize, usize)>,
-                _,
-            ) = made.extract()?;
-            let columns =
-                columns.into_iter().map(|(address, length)| (address as *mut i64, length)).collect();
-            let fault = Arc::clone(&self.fault);
-            Ok(PythonRule { family, name, call, compiled, argument, table, columns, keeper, fault })
+            PythonRule::of(family, name, &made, Arc::clone(&self.fault))
         });
         match made {
             Ok(rule) => Some(Box::new(rule)),
@@ -161,7 +167,39 @@ struct PythonRule {
 // SAFETY: the columns belong to arrays that `keeper` keeps alive; one thread at a time has the rule.
 unsafe impl Send for PythonRule {}
 
+impl Clone for PythonRule {
+    /// An instance of its own in the same state. Where that fails, nothing calls it, because its run has failed.
+    fn clone(&self) -> Self {
+        let of_copies = self.fault.of_copies.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let fault = of_copies.unwrap_or_else(|| Arc::clone(&self.fault));
+        Python::attach(|py| {
+            let keeper = self.keeper.bind(py);
+            let copy = |made| Self::of(self.family, self.name, &made, Arc::clone(&fault));
+            keeper.call_method0("copied").and_then(copy).unwrap_or_else(|error| {
+                fault.set(error);
+                let (call, table) =
+                    (self.call.clone_ref(py), self.table.as_ref().map(|table| table.clone_ref(py)));
+                let (argument, columns) = (self.argument.clone(), self.columns.clone());
+                Self { call, argument, table, columns, keeper: self.keeper.clone_ref(py), fault, ..*self }
+            })
+        })
+    }
+}
+
 impl PythonRule {
+    /// Of what `calling.py` has made.
+    fn of(
+        family: &'static str,
+        name: ForeignName,
+        made: &Bound<'_, PyAny>,
+        fault: Arc<Fault>,
+    ) -> PyResult<Self> {
+        type Made = (Py<PyAny>, usize, String, Option<Py<PyAny>>, Vec<(usize, usize)>, Py<PyAny>);
+        let (call, compiled, argument, table, columns, keeper): Made = made.extract()?;
+        let columns = columns.into_iter().map(|(address, length)| (address as *mut i64, length)).collect();
+        Ok(Self { family, name, call, compiled, argument, table, columns, keeper, fault })
+    }
+
     /// For example "the victim policy 'oldest': oldest(plane=3, BlockTable(...))".
     fn described(&self, py: Python<'_>, number: i64) -> String {
         let shown =

@@ -130,6 +130,14 @@ impl VirtualDrive {
         done.map(Table::new).map_err(errors::internal)
     }
 
+    /// Another drive in the same state.
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Self> {
+        let (drive, fault) =
+            self.with(py, |drive, _| policies::copied(self.fault.as_ref(), || drive.snapshot()))?;
+        failed(fault.as_ref())?;
+        Ok(Self { drive: Mutex::new(Some(drive)), fault })
+    }
+
     /// Serves everything under way and closes the drive.
     fn finish(&self, py: Python<'_>) -> PyResult<RunResult> {
         let drive = self.take(py).ok_or_else(|| errors::SimError::new_err(CLOSED))?;

@@ -16,7 +16,7 @@ impl From<SettingError> for ConfigError {
 }
 
 /// A run that could not begin or go on.
-#[derive(Debug, Error)]
+#[derive(Debug, Clone, Error)]
 pub enum SimError {
     /// The configuration does not fit the trace.
     #[error(transparent)]

@@ -5,7 +5,7 @@ const NEVER: u64 = u64::MAX;
 /// Due time of each unit's pending completion, and the first of them: a tournament in which the earlier time wins, and
 /// of equals the lower number, so the order never depends on that of calls. A change takes one comparison a level and
 /// no unpredictable branches, as a heap would.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct EventQueue {
     times: Vec<u64>,
     /// The winner of each match; match 1 is the last, and those of match `m` are won in `2 m` and `2 m + 1`.

@@ -12,7 +12,7 @@ use crate::resolve::Resolved;
 use crate::result::RunResult;
 use crate::totals::Totals;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Periods {
     rows: Vec<PeriodRow>,
     first_start_ns: i64,

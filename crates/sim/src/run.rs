@@ -191,6 +191,7 @@ fn new_drive(
 }
 
 /// A drive that requests go through window by window, with its periods and its warm-up.
+#[derive(Clone)]
 pub(crate) struct Replay {
     pub(crate) resolved: Resolved,
     pub(crate) engine: Engine<Ftl, Metrics>,
@@ -355,7 +356,7 @@ impl Replay {
 }
 
 /// Requests that have arrived, and their bytes, by kind.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Traffic {
     requests: [u64; Op::COUNT],
     bytes: [u64; Op::COUNT],

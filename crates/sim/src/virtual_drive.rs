@@ -5,6 +5,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
+use flashtwin_bits::memory_limits;
 use flashtwin_ftl::{PartitionPolicy, ZeroPage};
 use flashtwin_trace::{
     CHUNK_BYTES, ContentSource, NO_CONTENT, Op, Outline, PageColumns, PageIntake, PageTrace, Progress,
@@ -13,6 +14,7 @@ use flashtwin_trace::{
 
 use crate::config::{Config, Preload, PreloadContents};
 use crate::error::{ConfigError, SimError, stop_if_asked};
+use crate::memory;
 use crate::metrics::Receivers;
 use crate::requests::{RequestLog, RequestsTo};
 use crate::resolve::Resolved;
@@ -172,6 +174,20 @@ impl VirtualDrive {
     /// Like [`VirtualDrive::take_completed`], at most `most` of them and only number, time, and response time in ns.
     pub fn take_times(&mut self, most: usize) -> Vec<[u64; 3]> {
         self.receivers().for_host.get_or_insert_default().take_times(most).collect()
+    }
+
+    /// Another drive in the same state, with the same requests under way, which goes on by itself.
+    pub fn snapshot(&self) -> Result<Self, SimError> {
+        let Self { replay, intake, contents, clock_ns } = self;
+        if replay.engine.accounts().observer.receivers.has_log() {
+            let text = "a drive with the table requests has no snapshots, because it is written out meanwhile: take \
+                        its rows from completed, and make the drive without it (per_request)";
+            return Err(SimError::Request(text.into()));
+        }
+        let sizes = (u64::from(intake.outline.pages()), u64::from(*contents), 1);
+        memory::check(&replay.resolved, sizes, memory_limits())
+            .map_err(|error| SimError::Request(format!("no room for a snapshot: {error}")))?;
+        Ok(Self { replay: replay.clone(), intake: intake.clone(), contents: *contents, clock_ns: *clock_ns })
     }
 
     /// Serves everything under way; the results of a replay of all requests.

@@ -70,6 +70,7 @@ pub(crate) fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
 /// The digest of a trace, fed with runs of its requests in order. Every column has a hasher of its own, so how the
 /// trace is cut does not matter. Volumes enter by order of first appearance, which is known without the rest of the
 /// trace.
+#[derive(Clone)]
 pub(crate) struct TraceHasher {
     chunk_bytes: u32,
     requests: u64,

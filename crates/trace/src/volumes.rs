@@ -57,7 +57,7 @@ impl Volumes {
 const NONE: u32 = u32::MAX;
 
 /// Numbers things in order of first appearance: small ones in a table, far-off ones (of other tools) in a map.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Appearance {
     table: Vec<u32>,
     far: HashMap<u32, u32>,

@@ -70,7 +70,7 @@ class Prepared:
 
     def __init__(self, made: Policy, lengths: Sequence[int], seed: int, drive: DriveShape) -> None:
         """Makes the instance."""
-        self.policy = made
+        self.policy, self.seed, self.drive = made, seed, drive
         self.rng = np.random.Generator(np.random.PCG64([seed, zlib.crc32(made.family.encode())]))
         self.arrays = [np.zeros(length, np.int64) for length in lengths]
         given = {"rng": self.rng, "drive": drive}
@@ -117,11 +117,26 @@ class Prepared:
         if isinstance(self.policy.made_of, type):
             if not callable(getattr(self.instance, "state", None)):
                 raise ConfigError(
-                    f"the policy '{self.policy.name}' has no `state()` and `restore(state)`, which an aged drive "
-                    "needs; give its class both, or set FLASHTWIN_CACHE=off"
+                    f"the policy '{self.policy.name}' has no `state()` and `restore(state)`, which snapshots and aged "
+                    "drives need; give its class both, or set FLASHTWIN_CACHE=off if it is for an aged drive"
                 )
             own = self.instance.state()
         return json.dumps({"rng": self.rng.bit_generator.state, "own": own})
+
+    def copied(self) -> Handles:
+        """For the core: a fresh instance in the same state."""
+        other = Prepared(self.policy, [len(array) for array in self.arrays], self.seed, self.drive)
+        other.load(self.save())
+        for array, own in zip(other.arrays, self.arrays, strict=True):
+            array[:] = own
+        return other.handles()
+
+    def handles(self) -> Handles:
+        """For the core: what to call, its address if compiled, the number's name, table, columns, and their keeper."""
+        columns = [(array.ctypes.data, len(array)) for array in self.arrays]
+        if wrapped:
+            self.call = wrapped[-1](self.call)
+        return self.call, self.policy.address, FAMILIES[self.policy.family].argument, self.table, columns, self
 
     def load(self, text: str) -> None:
         state = json.loads(text)
@@ -130,20 +145,14 @@ class Prepared:
             self.instance.restore(state["own"])
 
 
+Handles = tuple[Callable[..., Any], int, str, PolicyTable | None, list[tuple[int, int]], Prepared]
 #: Wraps the calls of policies, where `check_policy` counts them.
 wrapped: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
 
 
-def prepared(
-    reference: str, lengths: Sequence[int], seed: int, levels: Sequence[int]
-) -> tuple[Callable[..., Any], int, str, PolicyTable | None, list[tuple[int, int]], Prepared]:
-    """For the core: what to call, its address if compiled, the number's name, the table, the columns, their keeper."""
-    made = found(reference)
-    keeper = Prepared(made, lengths, seed, DriveShape(*levels))
-    columns = [(array.ctypes.data, len(array)) for array in keeper.arrays]
-    if wrapped:
-        keeper.call = wrapped[-1](keeper.call)
-    return keeper.call, made.address, FAMILIES[made.family].argument, keeper.table, columns, keeper
+def prepared(reference: str, lengths: Sequence[int], seed: int, levels: Sequence[int]) -> Handles:
+    """For the core: a fresh instance of a policy."""
+    return Prepared(found(reference), lengths, seed, DriveShape(*levels)).handles()
 
 
 def _no_call(*_: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -181,6 +182,29 @@ class Drive(AbstractContextManager["Drive"]):
             drive's clock), and the columns of the table `requests`, such as `response_ns` and its parts in ns.
         """
         return Table(self._native.completed())
+
+    def snapshot(self) -> Drive:
+        """Another drive in the same state, with the same requests under way, at any time. Each goes on by itself.
+
+        It takes as much memory as the drive. A policy in Python that is a class needs `state()` and `restore(state)`.
+
+        Raises:
+            ArgumentError: the drive was made with `per_request=True`, or there is no room for another.
+            ConfigError: a policy in Python cannot be copied.
+
+        >>> import flashtwin as ft
+        >>> drive = ft.Drive("conventional", size="64M")
+        >>> drive.submit(0, "write", 0, 4096)
+        0
+        >>> busy = drive.snapshot()
+        >>> busy.submit(0, ["write"] * 50, 8192, 4096).max(), drive.submit(0, "read", 0, 4096)
+        (50, 1)
+        >>> busy.finish().summary["requests"]["completed"], drive.finish().summary["requests"]["completed"]
+        (51, 2)
+        """
+        other = copy.copy(self)
+        other._native, other._contents = self._native.snapshot(), dict(self._contents)
+        return other
 
     def finish(self) -> Result:
         """Serves everything under way, closes the drive and returns its result.

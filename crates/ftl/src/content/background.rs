@@ -22,7 +22,7 @@ pub(crate) struct CopyJob {
     pub(super) ppn: Ppn,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Background {
     Copy(CopyJob),
     Copied,

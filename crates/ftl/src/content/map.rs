@@ -32,6 +32,7 @@ pub(crate) struct Released {
 
 /// The tables of a content-addressed SSD: 4 bytes a logical page; for each content 17 bytes by VPN,
 /// and its entries of fingerprint and history.
+#[derive(Clone)]
 pub(crate) struct ContentMap {
     lpn_vpn: By<Lpn, HugeSlice<Vpn>>,
     vpns: By<Vpn, Slab<ContentEntry>>,

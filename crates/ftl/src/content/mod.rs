@@ -28,6 +28,7 @@ use map::{ContentTables, Released};
 use out_of_line::OutOfLine;
 use replication::Replicator;
 
+#[derive(Clone)]
 pub(crate) struct ContentScheme {
     pub(crate) tables: ContentTables,
     /// Pages without a fingerprint that wait for deduplication in idle time.

@@ -23,7 +23,7 @@ use crate::sabotage::sabotaged;
 const NONE: u32 = 0;
 
 /// Pages without a fingerprint. 4 bytes a VPN, 16 a page that waits.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct OutOfLine {
     waiting: VecDeque<Candidate>,
     /// By VPN; tells a page from an earlier one of the same number.

@@ -24,6 +24,7 @@ struct Set {
 const _: () = assert!(size_of::<Set>() == 64, "a set is a cache line");
 
 /// One set a replicated content, listed by its popularity when copies were last decided.
+#[derive(Clone)]
 pub(crate) struct ReplicaSets {
     sets: Slab<Set>,
     heads: [u32; 256],
@@ -166,6 +167,16 @@ impl ReplicaSets {
             .filter(|&set| !self.sets[set as usize].ppns.is_empty())
             .map(|set| (self.sets[set as usize].vpn, set))
             .collect()
+    }
+}
+
+impl Clone for Set {
+    /// With as much room, which is a figure of a result.
+    fn clone(&self) -> Self {
+        let Self { vpn, level, previous, next, ppns: ref from } = *self;
+        let mut ppns = SmallVec::with_capacity(from.capacity());
+        ppns.extend_from_slice(from);
+        Self { vpn, level, previous, next, ppns }
     }
 }
 

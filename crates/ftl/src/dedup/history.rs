@@ -8,6 +8,7 @@ const EVER_HELD: u8 = 1;
 const EVER_READ: u8 = 2;
 
 /// 1 byte a content; 5 where a fingerprint can be missing.
+#[derive(Clone)]
 pub(crate) struct History {
     flags: By<Content, Vec<u8>>,
     /// Pages per content, replicas aside; kept only where a fingerprint can be missing.

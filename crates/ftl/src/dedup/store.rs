@@ -24,7 +24,8 @@ impl ContentAddress for Ppn {
 
 /// Content -> place (a VPN, or in inverted tables a PPN). Evicted entries are dropped, not saved (CA-SSD paper 4.1).
 /// Contents are dense ids: an array of 4 bytes a content, and those of its order if it is limited.
-pub(crate) struct FingerprintStore<P> {
+#[derive(Clone)]
+pub(crate) struct FingerprintStore<P: ContentAddress> {
     places: By<Content, HugeSlice<P>>,
     entries: u32,
     limit: Option<Limit>,
@@ -32,6 +33,7 @@ pub(crate) struct FingerprintStore<P> {
     changed: Option<Vec<Content>>,
 }
 
+#[derive(Clone)]
 struct Limit {
     capacity: u32,
     order: Box<dyn Eviction>,

@@ -59,6 +59,7 @@ impl Word {
 }
 
 /// Every block's counts; indexed by [`Geometry::block_index`].
+#[derive(Clone)]
 pub struct BlockTable {
     pub(super) words: By<Block, HugeSlice<u64>>,
 }
@@ -105,7 +106,7 @@ impl BlockTable {
 
 flashtwin_bits::state!(BlockTable { words });
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Retirement {
     /// Blocks to be retired at their next erase.
     pub(super) due: Vec<Block>,

@@ -53,6 +53,7 @@ impl Stream {
 
 const NO_BLOCK: Block = Block::new(u32::MAX);
 
+#[derive(Clone)]
 pub(super) struct PlaneState {
     /// Blocks from this one on were never used.
     fresh: u32,
@@ -61,6 +62,7 @@ pub(super) struct PlaneState {
     pub(super) valid_pages: u32,
 }
 
+#[derive(Clone)]
 pub(crate) struct Blocks {
     pub(crate) geometry: Geometry,
     pub(crate) table: BlockTable,

@@ -9,6 +9,7 @@ use crate::ids::{Content, Lpn};
 use crate::op::{Cause, FlashOp, OpKind};
 
 /// Right by inspection: two plain maps and the rules of the medium. It knows nothing of the tables it checks.
+#[derive(Clone)]
 pub(crate) struct Checker {
     geometry: Geometry,
     flash: FlashArray,

@@ -137,6 +137,7 @@ struct Step {
     job: u32,
 }
 
+#[derive(Clone)]
 pub(crate) struct Collector {
     start_blocks: u32,
     stop_blocks: u32,

@@ -25,6 +25,7 @@ policies! {
 /// so that a burst finds them. Blocks that lie ready hold no outdated pages, so a larger pool costs programs: collection
 /// takes blocks earlier, while more of their pages are valid. On a drive with less spare space than the pool, it would
 /// never end: every page that the host outdates would move a whole block. So a block that is mostly valid is left.
+#[derive(Clone)]
 pub(super) struct Reserve {
     blocks: u32,
     most_valid: u32,

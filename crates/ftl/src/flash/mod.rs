@@ -43,6 +43,7 @@ pub(crate) struct FlashKeys<'a> {
     pub(crate) foreign: &'a Foreign,
 }
 
+#[derive(Clone)]
 pub(crate) struct Flash {
     pub(crate) blocks: Blocks,
     collector: Collector,

@@ -23,6 +23,7 @@ const PREVIOUS: usize = 1;
 
 /// The four tables. 12 bytes a logical page, 8 a physical page that was ever used; for a content 4 (12 with a limited
 /// store) for the HPT and 1 (5) for its history.
+#[derive(Clone)]
 pub(crate) struct InvertedMap {
     /// LPT: LPN -> PPN.
     ppns: By<Lpn, Vec<Ppn>>,

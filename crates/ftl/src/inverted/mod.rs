@@ -17,6 +17,7 @@ use crate::scheme::{MappingScheme, audit_pages, unfit};
 pub(crate) use map::InvertedMap;
 
 /// The tables; a page is owned by its content, whichever of its LPNs is looked at.
+#[derive(Clone)]
 pub(crate) struct InvertedScheme {
     pub(crate) tables: Tables<InvertedMap>,
 }

@@ -5,13 +5,14 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use flashtwin_bits::{By, HugeSlice};
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Mapped {
     ppn: Ppn,
     held: Content,
 }
 
 /// The physical page of each logical page, and its content if known. 8 bytes each.
+#[derive(Clone)]
 pub(crate) struct PageMap {
     pages: By<Lpn, HugeSlice<Mapped>>,
     contents: u32,

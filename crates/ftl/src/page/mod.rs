@@ -20,6 +20,7 @@ pub(crate) use map::PageMap;
 use spread::Spreader;
 pub(crate) use written::WrittenContents;
 
+#[derive(Clone)]
 pub(crate) struct SpreadMap {
     pub(crate) map: PageMap,
     pub(crate) spreader: Option<Box<Spreader>>,
@@ -103,6 +104,7 @@ impl Map for SpreadMap {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct PageScheme {
     pub(crate) tables: Tables<SpreadMap>,
     written: Option<Box<WrittenContents>>,

@@ -7,6 +7,7 @@ use flashtwin_nand::Plane;
 use crate::flash::counters::PlaneWrites;
 use crate::ids::Content;
 
+#[derive(Clone)]
 pub(crate) struct WrittenContents {
     /// For each content and 64 planes two words, a bit a plane: written once at least, and more than once.
     marks: HugeSlice<[u64; 2]>,

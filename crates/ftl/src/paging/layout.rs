@@ -28,6 +28,7 @@ impl Shape {
 /// The tables cut into pages: the primary one (LPN -> PPN or VPN), the secondary one (VPN -> PPNs), then the
 /// fingerprint store, if it is on flash. An LPN's page follows from its address, as in DFTL. Pages without an LPN of
 /// the footprint do not exist. PPNs of replicas take no room. A fingerprint's page follows from the fingerprint.
+#[derive(Clone)]
 pub(crate) struct Layout {
     of_lpn: By<Lpn, Vec<TablePage>>,
     primary_pages: u32,
@@ -122,14 +123,14 @@ impl Layout {
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EntriesOf {
     Lpns(std::ops::Range<u32>),
     Vpns(std::ops::Range<u32>),
     Fingerprints,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct PlanePool {
     pub(super) open: Option<Block>,
     /// Filled blocks, the oldest first.

@@ -10,6 +10,7 @@ const CACHED: u8 = 1;
 const DIRTY: u8 = 2;
 
 /// A list of pages in the order of their last use. 9 bytes a page of the tables.
+#[derive(Clone)]
 pub(super) struct Lru {
     order: Lists<TablePage>,
     flags: By<TablePage, Vec<u8>>,

@@ -95,6 +95,7 @@ impl MappingCacheConfig {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Paging {
     layout: Layout,
     lru: Lru,

@@ -49,6 +49,7 @@ pub(crate) trait Map: flashtwin_bits::State {
 }
 
 /// A map and, where its tables are on flash, their pages.
+#[derive(Clone)]
 pub(crate) struct Tables<M> {
     pub(crate) map: M,
     paging: Option<Box<Paging>>,

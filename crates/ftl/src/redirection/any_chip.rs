@@ -8,6 +8,7 @@ use super::ties::Ties;
 use crate::loads::{LoadView, lowest_from};
 use crate::op::ReadTarget;
 
+#[derive(Clone)]
 pub(super) struct AnyChip {
     pub(super) ties: Ties,
 }

@@ -12,6 +12,7 @@ use crate::op::ReadTarget;
 /// Copies that a policy sees at most, the first included.
 const COPIES: usize = 256;
 
+#[derive(Clone)]
 pub(super) struct ForeignRedirection(RefCell<Rule>);
 
 impl ForeignRedirection {

@@ -6,6 +6,7 @@ use super::Redirection;
 use crate::loads::LoadView;
 use crate::op::ReadTarget;
 
+#[derive(Clone)]
 pub(super) struct Home;
 
 impl Redirection for Home {

@@ -21,7 +21,7 @@ use crate::scores::Scores;
 use ties::Ties;
 
 /// Chooses where a read is served, when it arrives.
-pub trait Redirection: Send + flashtwin_bits::State {
+pub trait Redirection: Send + dyn_clone::DynClone + flashtwin_bits::State {
     /// `home` is the first copy, `replicas` the further ones.
     fn choose(&self, home: Ppn, replicas: &[Ppn], loads: &LoadView<'_>, geometry: &Geometry) -> ReadTarget;
 
@@ -30,6 +30,8 @@ pub trait Redirection: Send + flashtwin_bits::State {
         false
     }
 }
+
+dyn_clone::clone_trait_object!(Redirection);
 
 /// Choice of the chip that serves a read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

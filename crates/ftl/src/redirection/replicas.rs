@@ -7,6 +7,7 @@ use super::ties::Ties;
 use crate::loads::LoadView;
 use crate::op::ReadTarget;
 
+#[derive(Clone)]
 pub(super) struct Replicas {
     pub(super) ties: Ties,
 }

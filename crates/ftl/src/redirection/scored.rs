@@ -11,6 +11,7 @@ use crate::loads::LoadView;
 use crate::op::ReadTarget;
 use crate::scores::Scores;
 
+#[derive(Clone)]
 pub(super) struct ScoredRedirection {
     scores: RefCell<Scores>,
     copies: Replicas,

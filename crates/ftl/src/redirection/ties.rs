@@ -24,7 +24,7 @@ policies! {
     Random;
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ties {
     rule: TieRule,
     /// The chip after that of the last read.

@@ -11,6 +11,7 @@ use crate::flash::victim::{VictimPolicy, VictimSelection};
 use flashtwin_nand::{Block, Geometry, Plane};
 
 /// Hands every call on, and compares every choice with the slow way.
+#[derive(Clone)]
 struct Compared {
     policy: VictimPolicy,
     inner: Box<dyn VictimSelection>,

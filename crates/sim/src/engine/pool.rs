@@ -6,7 +6,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// A slab with a free list threaded through the slots, as three of them are the hottest there are: no second array
 /// is touched to take a slot or to give one back.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Pool<T> {
     slots: Vec<T>,
     free: u32,

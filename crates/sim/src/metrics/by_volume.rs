@@ -65,7 +65,7 @@ pub(crate) struct VolumeFigures {
 /// Memory of a volume with reads and writes, whose times take some 300 rows each.
 pub(crate) const VOLUME_BYTES: u64 = 5_000;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ByVolume {
     pub(crate) volumes: Vec<VolumeFigures>,
     first_lpns: Vec<u32>,

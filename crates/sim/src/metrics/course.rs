@@ -120,7 +120,7 @@ impl Bucket {
 
 /// At most 400 buckets of equal width by arrival, doubled when full, each with sums of wait ledgers in the rows of
 /// [`Ledgers`], because only the end of the run shows which requests are the slowest.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Course {
     shift: u32,
     buckets: Vec<Bucket>,

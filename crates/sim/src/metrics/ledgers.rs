@@ -12,7 +12,7 @@ struct Row {
 }
 
 /// One row for each thirty-second part of a doubling, so requests of a row differ by no more than 3.2 %.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Ledgers {
     rows: Vec<Row>,
 }

@@ -23,7 +23,7 @@ use flashtwin_trace::Op;
 /// The hash unit is measured as a chip in a series of its own.
 const HASH_UNIT: Chip = Chip::new(0);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Metrics {
     pub(crate) reads: Response,
     pub(crate) writes: Response,

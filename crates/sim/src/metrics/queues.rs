@@ -22,7 +22,7 @@ struct Queue {
 }
 
 /// At most 512 bins of equal width, which doubles when they are full.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct QueueSeries {
     shift: u32,
     queues: By<Chip, Vec<Queue>>,

@@ -24,6 +24,24 @@ pub(crate) struct Receivers {
     under_way: Vec<Option<Arrived>>,
 }
 
+/// Of a drive without files that grow: it has no timeline and no log.
+impl Clone for Receivers {
+    fn clone(&self) -> Self {
+        let Self { wanted, log, by_volume, timeline, completions, for_host, first, under_way } = self;
+        debug_assert!(log.is_none() && timeline.is_none(), "nobody clones what is being written");
+        Self {
+            wanted: *wanted,
+            log: None,
+            by_volume: by_volume.clone(),
+            timeline: None,
+            completions: completions.clone(),
+            for_host: for_host.clone(),
+            first: *first,
+            under_way: under_way.clone(),
+        }
+    }
+}
+
 impl Receivers {
     pub(crate) fn new(
         log: Option<RequestLog>,
@@ -96,6 +114,10 @@ impl Receivers {
 
     pub(super) fn programmed(&mut self, lpn: Lpn) {
         self.by_volume.iter_mut().for_each(|volumes| volumes.programmed(lpn));
+    }
+
+    pub(crate) fn has_log(&self) -> bool {
+        self.log.is_some()
     }
 
     /// `None` for a trace of one volume.

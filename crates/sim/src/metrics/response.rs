@@ -10,7 +10,7 @@ use crate::engine::Ledger;
 /// Exact sums and a histogram (three significant digits), of the period and of the run. Only the run has the charges.
 ///
 /// Blocks of the trace are counted at their end only, by the increase of sum and buckets.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Response {
     pub(crate) whole: Tally,
     /// Its count and its histogram follow from `buckets` at the end.

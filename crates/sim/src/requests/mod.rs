@@ -38,7 +38,7 @@ impl Entry {
 }
 
 /// Requests for a host that lives in the drive's time and sees completions when it is time.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct HostRequests {
     /// The engine reports a completion as soon as it is certain.
     ahead: Vec<(u64, Entry)>,

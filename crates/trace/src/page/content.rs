@@ -209,6 +209,7 @@ impl Before {
 }
 
 /// The trace's own contents. See [`super::PageTrace`] for the rules.
+#[derive(Clone)]
 pub(super) struct Recorded {
     name: String,
     page_bytes: u32,
@@ -449,6 +450,7 @@ struct Touched<'a> {
 }
 
 /// Page contents: tuples of chunk contents, numbered in order of first use.
+#[derive(Clone)]
 struct Interned {
     slots: usize,
     count: u32,

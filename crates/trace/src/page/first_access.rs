@@ -39,7 +39,7 @@ fn first(touched: u8, is_hole: bool) -> FirstAccess {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct FirstAccesses {
     /// By page, 0 (nothing has happened to it) or a [`FirstAccess`], with [`WRITTEN`] once it was written.
     touched: Vec<u8>,

@@ -9,6 +9,7 @@ use crate::error::TraceError;
 use crate::request::NO_CONTENT;
 use crate::requests::Requests;
 
+#[derive(Clone)]
 pub(super) enum Follower {
     Recorded(Box<Recorded>),
     Made(Box<Made>),

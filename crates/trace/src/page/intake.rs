@@ -16,6 +16,7 @@ use crate::request::CHUNK_BYTES;
 use crate::requests::Requests;
 
 /// Cuts requests as [`super::PageTrace`] does, without knowing later ones. Page numbers are addresses.
+#[derive(Clone)]
 pub struct PageIntake {
     /// The requests so far.
     pub outline: Outline,

@@ -11,6 +11,7 @@ use crate::random::Random;
 use crate::request::{NO_CONTENT, Op};
 use crate::volumes::Appearance;
 
+#[derive(Clone)]
 pub(super) struct Made {
     name: String,
     maker: Maker,
@@ -94,12 +95,14 @@ impl Made {
     }
 }
 
+#[derive(Clone)]
 enum Maker {
     Unique { next: u32 },
     Drawn(Box<Drawn>),
     Address { numbers: Appearance },
 }
 
+#[derive(Clone)]
 struct Drawn {
     zipf: Zipf,
     random: Random,

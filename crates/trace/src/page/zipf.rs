@@ -7,7 +7,7 @@ use crate::random::Random;
 /// The alias method (A. J. Walker, ACM TOMS 3(3), 1977): a value is chosen with equal probability, and kept with a
 /// probability of its own or exchanged for a certain other one. Weights are whole numbers, so shares add up exactly:
 /// probabilities are those of the formula to the 53 bits of its powers and to 2^-64, on every machine.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Zipf {
     cells: Vec<Cell>,
 }

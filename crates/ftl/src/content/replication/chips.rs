@@ -9,6 +9,7 @@ use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
 /// One view a chip. The owner keeps the values current that change with each copy or read.
+#[derive(Clone)]
 pub(super) struct Chips {
     views: By<Chip, Vec<ChipView>>,
     counted: ScorePopularity,

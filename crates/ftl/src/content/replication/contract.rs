@@ -92,6 +92,7 @@ pub(crate) struct NewPage {
     pub(super) program: FlashOp,
 }
 
+#[derive(Clone)]
 pub(crate) struct ReplicaSpace {
     /// Pages that first copies and replicas may occupy together.
     pub(super) budget_pages: u64,

@@ -6,7 +6,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 pub(super) use crate::content::background::CopyJob;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct CopyQueue {
     /// Contents that have earned a copy since jobs were last begun, and the page to be read for it.
     earned: Vec<(Vpn, Ppn)>,

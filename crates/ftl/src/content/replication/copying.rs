@@ -21,6 +21,7 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB};
 
+#[derive(Clone)]
 pub(crate) struct Replicator {
     policy: Policy,
     space: ReplicaSpace,

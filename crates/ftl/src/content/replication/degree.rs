@@ -21,6 +21,7 @@ policies! {
 }
 
 /// Copies that a content earns, by its counter: the first included, at most one a chip.
+#[derive(Clone)]
 pub(super) struct Degrees([u32; 256]);
 
 impl Degrees {

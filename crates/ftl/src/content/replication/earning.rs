@@ -10,6 +10,7 @@ use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
 use flashtwin_nand::Chip;
 
+#[derive(Clone)]
 pub(super) struct Earning {
     degrees: Degrees,
     placement: Box<dyn Placement>,

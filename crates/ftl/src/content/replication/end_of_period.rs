@@ -10,6 +10,7 @@ use crate::error::FtlResult;
 use crate::ids::Vpn;
 use crate::op::{Cause, FlashOp};
 
+#[derive(Clone)]
 pub(super) struct EndOfPeriod {
     earning: Earning,
     equals: Equals,

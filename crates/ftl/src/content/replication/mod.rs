@@ -97,6 +97,7 @@ macro_rules! replications {
             }
         }
 
+        #[derive(Clone)]
         enum Policy {
             $($Name($Policy),)+
             Planned(planned::Planned),

@@ -17,6 +17,7 @@ use crate::ids::Vpn;
 use crate::loads::LoadView;
 use crate::sabotage::sabotaged;
 
+#[derive(Clone)]
 pub(super) struct OnLine {
     earning: Earning,
     /// The chips with the popularity stored on them; the rest is filled in when it is asked for.

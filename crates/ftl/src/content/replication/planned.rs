@@ -12,6 +12,7 @@ use crate::foreign::Rule;
 use crate::ids::Vpn;
 use flashtwin_nand::Chip;
 
+#[derive(Clone)]
 pub(super) struct Planned {
     pub(super) rule: Rule,
 }

@@ -9,7 +9,7 @@
 //!   Space is made by the least recent replica of the lowest class, no higher than its own.
 //! * A page without references leaves the classes, and its copies are dropped.
 
-use flashtwin_bits::By;
+use flashtwin_bits::{By, Roomy};
 use flashtwin_nand::Chip;
 
 use super::contract::{CopyContext, NewCopy, NewPage, Replication, chips_in_use};
@@ -37,8 +37,9 @@ struct ClassEntry {
 
 const NOWHERE: ClassEntry = ClassEntry { class: 0, owed: 0, previous: NONE, next: NONE };
 
+#[derive(Clone)]
 pub(crate) struct PriorityLru {
-    places: By<Vpn, Vec<ClassEntry>>,
+    places: By<Vpn, Roomy<ClassEntry>>,
     /// By class; 0 unused.
     heads: Vec<Vpn>,
     tails: Vec<Vpn>,
@@ -51,7 +52,7 @@ impl PriorityLru {
     pub(super) fn new(chips: u32, class_pages: u32) -> Self {
         let classes = 1 + chips.min(255) as usize;
         Self {
-            places: By::new(Vec::new()),
+            places: By::default(),
             heads: vec![NONE; classes],
             tails: vec![NONE; classes],
             lengths: vec![0; classes],
@@ -95,7 +96,7 @@ impl PriorityLru {
     #[inline]
     fn note_read(&mut self, vpn: Vpn, mut moved: impl FnMut(Vpn, u8)) {
         if vpn.index() >= self.places.len() {
-            self.places.resize(vpn.index() + 1, NOWHERE);
+            self.places.list.resize(vpn.index() + 1, NOWHERE);
         }
         let highest = self.heads.len() - 1;
         let old = self.places[vpn].class;
@@ -266,7 +267,7 @@ impl Replication for PriorityLru {
     }
 
     fn bytes(&self) -> u64 {
-        (self.places.capacity() * size_of::<ClassEntry>() + self.heads.len() * 12) as u64
+        (self.places.list.capacity() * size_of::<ClassEntry>() + self.heads.len() * 12) as u64
     }
 }
 

@@ -26,6 +26,7 @@ struct Entry {
 
 flashtwin_bits::state!(value Entry { content, references, writes, written });
 
+#[derive(Clone)]
 pub(super) struct ForeignEviction {
     rule: Rule,
     entries: Vec<Entry>,

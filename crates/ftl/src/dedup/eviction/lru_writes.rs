@@ -4,6 +4,7 @@ use super::Eviction;
 use crate::ids::Content;
 use crate::lists::Lists;
 
+#[derive(Clone)]
 pub(super) struct LruWrites {
     order: Lists<Content>,
 }

@@ -10,7 +10,7 @@ use crate::policies::policies;
 
 /// The order in which the entries of a full fingerprint store are evicted. The store reports every
 /// change, and never calls it while empty.
-pub(crate) trait Eviction: Send + flashtwin_bits::State {
+pub(crate) trait Eviction: Send + dyn_clone::DynClone + flashtwin_bits::State {
     /// `content` has been entered; one LPN points to it, or is about to.
     fn entered(&mut self, content: Content);
 
@@ -34,6 +34,8 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
 
     fn bytes(&self) -> u64;
 }
+
+dyn_clone::clone_trait_object!(Eviction);
 
 policies! {
     /// Entry that a full fingerprint store drops.

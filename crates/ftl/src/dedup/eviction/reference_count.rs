@@ -26,6 +26,7 @@ const REFERENCES: usize = 0;
 const LIST: usize = 1;
 
 /// Entries by part, worth and time. Every step takes constant time. 10 bytes a content.
+#[derive(Clone)]
 pub(super) struct ReferenceCount {
     order: Lists<Content>,
     entries: By<Content, Vec<[u8; 2]>>,

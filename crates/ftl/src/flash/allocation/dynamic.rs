@@ -8,6 +8,7 @@ use super::Allocation;
 use super::static_order::{Order, planes_in};
 use crate::loads::LoadView;
 
+#[derive(Clone)]
 pub(super) struct Dynamic {
     planes: Vec<Plane>,
     next: usize,

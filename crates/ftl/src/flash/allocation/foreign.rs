@@ -6,6 +6,7 @@ use super::Allocation;
 use crate::foreign::{Foreign, ForeignName, Rule};
 use crate::loads::LoadView;
 
+#[derive(Clone)]
 pub(super) struct ForeignAllocation {
     rule: Rule,
     planes: i64,

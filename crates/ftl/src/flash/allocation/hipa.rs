@@ -16,6 +16,7 @@ const SCALE_BITS: u32 = 8;
 /// Shares of older looks are kept in 1/2^32.
 const SHARE_BITS: u32 = 32;
 
+#[derive(Clone)]
 pub(super) struct Hipa {
     target: StaticOrder,
     /// Load of each unit as predicted by the looks so far.

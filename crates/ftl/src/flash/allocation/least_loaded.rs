@@ -8,6 +8,7 @@ use super::Allocation;
 use crate::loads::{LoadView, lowest_from};
 
 /// Equals take turns, so that an idle device is filled evenly: channel by channel, then chip, die and plane.
+#[derive(Clone)]
 pub(super) struct LeastLoaded {
     planes_per_chip: usize,
     next_chip: usize,

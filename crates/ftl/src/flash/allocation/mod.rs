@@ -22,7 +22,7 @@ use crate::scores::Scores;
 
 /// Proposes the plane of a host page. If it has no room, the next one that has takes the page. A policy sees nothing of
 /// the mapping.
-pub trait Allocation: Send + flashtwin_bits::State {
+pub trait Allocation: Send + dyn_clone::DynClone + flashtwin_bits::State {
     /// The plane for the host's page number `address`, given the chips' loads at this moment.
     fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> Plane;
 
@@ -34,6 +34,8 @@ pub trait Allocation: Send + flashtwin_bits::State {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(Allocation);
 
 policies! {
     /// Choice of the plane for a host page.

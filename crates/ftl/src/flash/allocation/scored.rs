@@ -7,6 +7,7 @@ use super::least_loaded::LeastLoaded;
 use crate::loads::LoadView;
 use crate::scores::Scores;
 
+#[derive(Clone)]
 pub(super) struct ScoredAllocation {
     scores: Scores,
     turns: LeastLoaded,

@@ -42,6 +42,7 @@ impl From<Order> for String {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct StaticOrder {
     /// Plane of each residue of the page number modulo the number of planes.
     planes: Vec<Plane>,

@@ -22,6 +22,7 @@ const HOT: u32 = 8;
 const HOT_PARTITION: u8 = 0;
 const COLD_PARTITION: u8 = 1;
 
+#[derive(Clone)]
 pub(super) struct BloomFilters {
     /// At each position a bit for every filter, in the lower half of a byte.
     positions: Vec<u8>,

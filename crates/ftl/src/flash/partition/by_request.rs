@@ -25,6 +25,7 @@ impl Handles {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct ByRequest {
     last: u8,
 }

@@ -4,6 +4,7 @@ use super::{PartitionAssignment, told::named_bytes};
 use crate::foreign::{Foreign, ForeignName, Rule};
 use crate::ids::Lpn;
 
+#[derive(Clone)]
 pub(super) struct ForeignPartition {
     rule: Rule,
     of_page: Vec<u8>,
@@ -108,7 +109,7 @@ mod tests {
         let policy = stub::named("partition");
         let config = PartitionConfig { policy, window: 1.0, ..PartitionConfig::default() };
         let mut partitions = Partitions::new(&config, 4, &foreign);
-        let mut window = |pages: [u32; 4]| pages.map(|page| partitions.written(Lpn::new(page)));
+        let mut window = |pages: [u32; 4]| pages.map(|page| partitions.written(Lpn::new(page), &mut 0));
         assert_eq!(
             window([3, 1, 3, 1]),
             [1, 1, 1, 1],
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(window([0, 0, 0, 0]), [1; 4]);
         assert_eq!(window([1, 2, 3, 0]), [1, 1, 1, 0]);
         partitions.forget();
-        assert_eq!((partitions.of(Lpn::new(0)), partitions.written(Lpn::new(0))), (0, 1));
+        assert_eq!((partitions.of(Lpn::new(0)), partitions.written(Lpn::new(0), &mut 0)), (0, 1));
         assert_eq!(partitions.bytes(), (1, 4 * 13));
     }
 }

@@ -22,7 +22,7 @@ use crate::policies::policies;
 const MOST: u32 = 32;
 
 /// Says to which partition a page of the host goes. 0 is the hottest.
-pub trait PartitionAssignment: Send + flashtwin_bits::State {
+pub trait PartitionAssignment: Send + dyn_clone::DynClone + flashtwin_bits::State {
     /// Gives a policy that [is told](PartitionPolicy::is_told) the partition of each page.
     fn tell(&mut self, _of_page: Vec<u8>) {}
 
@@ -45,6 +45,8 @@ pub trait PartitionAssignment: Send + flashtwin_bits::State {
         0
     }
 }
+
+dyn_clone::clone_trait_object!(PartitionAssignment);
 
 policies! {
     /// How pages are separated by temperature.
@@ -214,6 +216,7 @@ impl PartitionConfig {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Partitions {
     assignment: Option<Box<dyn PartitionAssignment>>,
     /// That of the host's next write.

@@ -9,6 +9,7 @@ pub(super) fn named_bytes(coldest: u8, pages: usize) -> u64 {
     (pages as u64 * u64::from(u8::BITS - coldest.leading_zeros())).div_ceil(8)
 }
 
+#[derive(Clone)]
 pub(super) struct Told {
     of_page: Vec<u8>,
     coldest: u8,

@@ -6,6 +6,7 @@ use flashtwin_nand::{Block, Geometry, Plane};
 const NOWHERE: u32 = u32::MAX;
 
 /// Lists of blocks by plane. Changes take constant time, so the order of a list depends on its history.
+#[derive(Clone)]
 pub(super) struct ClosedSet {
     geometry: Geometry,
     blocks: By<Plane, Vec<Vec<Block>>>,

@@ -13,6 +13,7 @@ use super::closed_set::ClosedSet;
 use crate::flash::block_table::BlockTable;
 
 /// Age is the number of blocks that the plane has closed since this one changed: the controller has no clock.
+#[derive(Clone)]
 pub(super) struct CostBenefit {
     geometry: Geometry,
     closed: ClosedSet,

@@ -8,6 +8,7 @@ use super::closed_set::ClosedSet;
 use crate::flash::block_table::BlockTable;
 use crate::rng::Rng;
 
+#[derive(Clone)]
 pub(super) struct DChoices {
     closed: ClosedSet,
     choices: u32,

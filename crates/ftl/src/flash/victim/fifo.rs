@@ -9,6 +9,7 @@ use flashtwin_nand::{Block, Geometry, Plane};
 use super::VictimSelection;
 use crate::flash::block_table::BlockTable;
 
+#[derive(Clone)]
 pub(super) struct Fifo {
     queues: By<Plane, Vec<VecDeque<Block>>>,
     geometry: Geometry,

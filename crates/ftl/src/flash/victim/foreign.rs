@@ -9,6 +9,7 @@ use crate::foreign::{Foreign, ForeignName, Rule};
 
 const NOT_CLOSED: u64 = 0;
 
+#[derive(Clone)]
 pub(super) struct ForeignVictim {
     rule: Rule,
     geometry: Geometry,

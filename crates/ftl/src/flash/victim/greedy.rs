@@ -9,6 +9,7 @@ use crate::lists::Lists;
 
 /// Buckets of blocks by valid pages, one set a plane. A plane's are filled when it first collects, so a device that
 /// never runs short of free blocks pays nothing.
+#[derive(Clone)]
 pub(super) struct Greedy {
     geometry: Geometry,
     armed: By<Plane, Vec<bool>>,

@@ -15,7 +15,7 @@ use crate::policies::policies;
 
 /// Chooses the block that garbage collection takes next. The owner reports every block that closes and every page of a
 /// closed block that becomes invalid.
-pub trait VictimSelection: Send + flashtwin_bits::State {
+pub trait VictimSelection: Send + dyn_clone::DynClone + flashtwin_bits::State {
     /// `block` has been filled and holds `valid` valid pages; or it was chosen, found wholly valid, and put back.
     fn closed(&mut self, block: Block, valid: u32);
 
@@ -28,6 +28,8 @@ pub trait VictimSelection: Send + flashtwin_bits::State {
     /// Takes out the next victim of `plane` and returns it; `None` when no block of the plane is closed.
     fn choose(&mut self, plane: Plane, blocks: &BlockTable) -> Option<Block>;
 }
+
+dyn_clone::clone_trait_object!(VictimSelection);
 
 policies! {
     /// Choice of the next block to collect (the victim).

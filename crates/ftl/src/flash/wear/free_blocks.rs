@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Blocks by number within the plane, those of the lowest rank first; among equals the lowest number. The
 /// rank is the erase count, or the turn in which the block was erased where wear does not count.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct FreeBlocks {
     erased: BinaryHeap<Reverse<(u32, u32)>>,
     /// Rank and number of the blocks whose erase is ordered and not carried out, in that order.

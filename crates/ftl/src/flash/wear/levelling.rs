@@ -10,6 +10,7 @@ use flashtwin_nand::{Block, Geometry, Plane};
 use super::WearConfig;
 use crate::flash::block_table::{BlockState, BlockTable};
 
+#[derive(Clone)]
 pub(crate) struct Levelling {
     threshold: u32,
     every: u32,

@@ -17,6 +17,7 @@ const LINE: usize = 8;
 const POSITIONS: u32 = 10;
 
 /// All filters are alike, so the words of all channels at one place lie side by side: a cache line for eight.
+#[derive(Clone)]
 pub(super) struct Bloom {
     bits: HugeSlice<u64>,
     /// Words from one place to the next: the channels, rounded up to a power of two.

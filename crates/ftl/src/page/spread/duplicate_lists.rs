@@ -15,6 +15,7 @@ const FEW: usize = 5;
 const MORE: usize = 8;
 
 /// One list. Most contents have few duplicate pages, and those lie in the list itself: one cache line.
+#[derive(Clone)]
 #[repr(align(64))]
 struct Set {
     /// Tells this list from an earlier one in the same slot.
@@ -23,6 +24,7 @@ struct Set {
     members: Members,
 }
 
+#[derive(Clone)]
 enum Members {
     Few {
         ppns: [Ppn; FEW],
@@ -105,6 +107,7 @@ impl Set {
 
 /// Lists of at least two pages each. A list takes 64 bytes, and one of many pages 8 for each that it has room for.
 /// In which list a logical page is, and at which position, is kept with the page ([`PageLinks`]).
+#[derive(Clone)]
 pub(crate) struct DuplicateLists {
     sets: Slab<Set>,
     serials: u64,

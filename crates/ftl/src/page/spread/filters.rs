@@ -3,7 +3,7 @@
 use super::bloom::Bloom;
 use super::residents::Residents;
 use crate::ids::Content;
-use flashtwin_bits::By;
+use flashtwin_bits::{By, Roomy};
 use flashtwin_nand::Channel;
 
 /// Distance in entries of the prefetches of a rebuild.
@@ -12,13 +12,14 @@ const AHEAD: usize = 12;
 /// Bloom filters, and when one is rebuilt. Nothing can be deleted from a Bloom filter (DS-FTL paper 4.2.2 is silent):
 /// the entry of a content whose last page in the channel died stays until the dead are too large a share. Which
 /// contents have entries is kept with the pages that hold them.
+#[derive(Clone)]
 pub(super) struct Filters {
     bloom: Bloom,
     channels: u32,
     /// The contents for which the filters' bits say more than who has an entry, a bit each.
     crowded: Vec<u64>,
     /// Contents entered in each channel's filter since it was last rebuilt, dead ones included.
-    entries: By<Channel, Vec<Vec<Content>>>,
+    entries: By<Channel, Vec<Roomy<Content>>>,
     dead: By<Channel, Vec<u32>>,
     rebuild_share: f64,
 }
@@ -36,7 +37,7 @@ impl Filters {
             crowded: bloom.crowded(contents),
             bloom,
             channels,
-            entries: By::new(vec![Vec::new(); channels as usize]),
+            entries: By::new(vec![Roomy::default(); channels as usize]),
             dead: By::new(vec![0; channels as usize]),
             rebuild_share: config.bloom_rebuild,
         }
@@ -66,7 +67,7 @@ impl Filters {
             self.dead[channel] -= 1;
             return;
         }
-        self.entries[channel].push(content);
+        self.entries[channel].list.push(content);
         if self.is_crowded(content) {
             self.bloom.insert(content, channel);
         }
@@ -106,7 +107,7 @@ impl Filters {
                 self.bloom.clear(content, channel);
             }
         }
-        entries.truncate(kept);
+        entries.list.truncate(kept);
         if crowded {
             self.insert_all(&entries, channel);
         }
@@ -132,7 +133,7 @@ impl Filters {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        let listed: usize = self.entries.iter().map(|list| list.capacity() * 4).sum();
+        let listed: usize = self.entries.iter().map(|list| list.list.capacity() * 4).sum();
         (listed + self.crowded.len() * 8) as u64
     }
 
@@ -281,7 +282,7 @@ mod tests {
                 assert_eq!(message.starts_with(&denied), content == alive, "{message}");
             }
             let (mut filters, residents) = scene();
-            filters.entries[one].push(dead);
+            filters.entries[one].list.push(dead);
             assert!(filters.audit(&residents).unwrap_err().contains("counts (3, 1)"));
             let (mut filters, residents) = scene();
             filters.dead[one] = 0;

@@ -33,7 +33,7 @@ pub use plane_choice::PlacePolicy;
 use plane_choice::PlaneTurns;
 use residents::Residents;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Comparison {
     content: Content,
     pages: Compared,
@@ -44,6 +44,7 @@ type Compared = SmallVec<[(Lpn, Ppn); 4]>;
 
 const _: () = assert!(size_of::<Comparison>() <= 56, "with what is left to do, a job is a cache line");
 
+#[derive(Clone)]
 pub(crate) struct Spreader {
     jobs: Jobs<Comparison>,
     filters: Filters,

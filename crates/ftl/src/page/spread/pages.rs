@@ -5,7 +5,7 @@ use flashtwin_bits::{By, HugeSlice, prefetch};
 
 /// One logical page: its neighbours of the same content and channel ([`super::residents`]), and its duplicate pages
 /// ([`super::duplicate_lists`]). Both are used at about the same time, so they share a cache line.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(align(16))]
 pub(super) struct PageLinks {
     /// The one before and the one after, as page numbers plus one; 0: none.

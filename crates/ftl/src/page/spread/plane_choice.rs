@@ -25,6 +25,7 @@ policies! {
     SamePlace;
 }
 
+#[derive(Clone)]
 pub(super) struct PlaneTurns {
     policy: PlacePolicy,
     /// Channel by channel, in the order of their turns.

@@ -11,6 +11,7 @@ const ENTERED: u32 = 1 << 31;
 /// Lists of logical pages by content and channel, the latest written first. Links are page numbers plus one; 0: none. 4
 /// bytes a content and channel. The filters' data of a content ([`super::filters`]) are beside each head: all channels
 /// of a content are in one cache line, if there are no more than 16.
+#[derive(Clone)]
 pub(super) struct Residents {
     words: HugeSlice<u32>,
     channels: usize,

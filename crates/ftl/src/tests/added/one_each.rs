@@ -10,6 +10,7 @@ use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
 use crate::loads::LoadView;
 
+#[derive(Clone)]
 pub(super) struct OneEach;
 
 impl Replication for OneEach {

@@ -173,7 +173,7 @@ pub(crate) type HoldTimes = [u64; Charge::HOLDERS];
 
 /// For each operation that waits for its unit: the unit's hold times at its arrival, and once it has begun, those
 /// during its wait. A cache line an operation.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct UnitWaits {
     held: Vec<Line>,
 }

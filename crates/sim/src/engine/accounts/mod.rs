@@ -29,7 +29,7 @@ impl OpenLedger {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Accounts<O> {
     pub observer: O,
     pub counts: EngineCounts,

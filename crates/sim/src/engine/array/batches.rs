@@ -10,7 +10,7 @@ use flashtwin_nand::{Geometry, Timing};
 use super::{Op, Work};
 use crate::config::EngineConfig;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Batches {
     length_ns: u64,
     until_ns: u64,

@@ -4,6 +4,7 @@ use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::Block;
 
 /// A word a block: pending reads in the lowest bits, pending erases, erases carried out (may wrap: only compared).
+#[derive(Clone)]
 pub(crate) struct BlockStates {
     words: By<Block, HugeSlice<u64>>,
 }

@@ -11,6 +11,7 @@ use crate::config::LoadMeasure;
 /// Waits are given in units of 64 ns, so that the longest fits into 32 bits (4.6 minutes).
 const WAIT_SHIFT: u32 = 6;
 
+#[derive(Clone)]
 pub(super) struct Loads {
     measure: LoadMeasure,
     chip_queue: By<Chip, Vec<u32>>,

@@ -20,7 +20,7 @@ pub(crate) struct MergedRead {
     pub(crate) held: HoldTimes,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct MergedReads {
     key: (Chip, u64),
     unit: Unit,
@@ -28,7 +28,7 @@ struct MergedReads {
 }
 
 /// [`Op::other`] of a read that may be joined is the number of those that joined it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Merging {
     twins: bool,
     waiting: HashMap<(Chip, u64), u32>,

@@ -65,13 +65,14 @@ pub(crate) enum Completion {
 }
 
 /// Events that the user must handle before its next decision. It takes out those that it has handled.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct News {
     pub(crate) jobs_done: Vec<u32>,
     /// Blocks that were erased, without another erase ordered.
     pub(crate) erased: Vec<Block>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Array {
     geometry: Geometry,
     timing: Timing,

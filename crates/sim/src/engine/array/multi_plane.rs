@@ -7,7 +7,7 @@ use crate::config::MultiPlane;
 use flashtwin_ftl::Unit;
 use flashtwin_nand::{Block, Geometry, Plane, Ppn};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct MultiPlaneRule {
     pub(super) rule: MultiPlane,
     planes_per_die: u32,

@@ -16,7 +16,7 @@ struct OpenUnit {
     last: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ProgramUnits {
     pages: u32,
     /// At most one a block. Ordered by block, so that the last ones are programmed in a fixed order.

@@ -29,7 +29,7 @@ struct WaitingRead {
     programmed: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ProgramWaits {
     /// By page and life of its block, in order of arrival.
     by_page: HashMap<(Ppn, u32), Vec<u32>>,

@@ -11,6 +11,7 @@ use super::{Array, NONE, Op, Pool};
 
 /// For each block that pages are moved to: the reads that have not ended, linked by [`Op::other`] as they were ordered,
 /// which is nearly always how they end. [`Op::request`] is the page's new place.
+#[derive(Clone)]
 pub(super) struct Relocations {
     /// First and last read of each block, plus one each; 0: none. Untouched memory costs nothing.
     lists: By<Block, HugeSlice<[u32; 2]>>,

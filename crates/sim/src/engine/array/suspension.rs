@@ -7,7 +7,7 @@ use super::{Accounts, Array, Observer, Op, Work};
 use crate::config::{EngineConfig, Suspend};
 use flashtwin_ftl::{Rng, Unit};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Suspension {
     what: Suspend,
     suspend_ns: u64,

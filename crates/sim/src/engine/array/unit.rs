@@ -49,7 +49,7 @@ pub(crate) struct Suspended {
     pub(super) reads_left: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct UnitState {
     lists: [List; QUEUES],
     pub(crate) current: u32,

@@ -8,6 +8,7 @@ use super::super::array::{Op, Queue, UnitHold, Work};
 use super::{Accounts, Array, Books, Controller, Ledger, Observer, OpenLedger};
 use crate::error::SimError;
 
+#[derive(Clone)]
 pub(super) struct BackEnd<C, O> {
     pub(super) controller: C,
     pub(super) accounts: Accounts<O>,

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::config::{EngineConfig, WriteCompletes};
 
+#[derive(Clone)]
 pub(super) struct Decider<C, O> {
     pub(super) back: BackEnd<C, O>,
     pub(super) interface: Interface,

@@ -47,7 +47,7 @@ struct WaitingFlush {
     at_risk: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Flushes {
     rule: Flush,
     /// A power cut would lose pages of the write cache or the write buffer: a flush writes them out.

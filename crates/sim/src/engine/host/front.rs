@@ -64,7 +64,7 @@ pub(super) struct Ticket {
     data_ns: u64,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct IncomingRequest {
     /// When it is taken in, the controller's own time included.
     pub(super) due_ns: u64,
@@ -74,7 +74,7 @@ pub(super) struct IncomingRequest {
     pub(super) asked: HostRequest,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OutgoingRead {
     pub(super) due_ns: u64,
     pub(super) request: u32,
@@ -82,14 +82,14 @@ pub(super) struct OutgoingRead {
     pub(super) server: Option<ServedBy>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum FrontEvent {
     In(IncomingRequest),
     /// The data of a read have reached the host.
     Out(OutgoingRead),
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Queue {
     /// Requests not yet submitted, as the queue is full.
     held: VecDeque<HostRequest>,
@@ -98,7 +98,7 @@ struct Queue {
     under_way: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Direction {
     free_ns: u64,
 }
@@ -112,7 +112,7 @@ impl Direction {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Front {
     limit: u32,
     free: u64,

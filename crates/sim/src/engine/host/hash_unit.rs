@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 /// Results come out in the order of arrival, so one queue of (time, page write) suffices.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct HashUnit {
     hash_ns: u64,
     lanes_free_ns: VecDeque<u64>,

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::config::EngineConfig;
 
+#[derive(Clone)]
 pub(super) struct RamAnswer {
     pub(super) due_ns: u64,
     request: u32,
@@ -25,6 +26,7 @@ pub(super) struct RamAnswer {
 }
 
 /// The least time, after the controller's own, of a write that the write buffer answers.
+#[derive(Clone)]
 struct BufferFloor {
     is_some: bool,
     least_ns: u64,
@@ -48,6 +50,7 @@ impl BufferFloor {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct Interface {
     pub(super) requests: Pool<Request>,
     pub(super) slots: Slots,

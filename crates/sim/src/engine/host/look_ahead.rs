@@ -16,7 +16,7 @@ const LAST: usize = 2;
 pub(super) const COLUMN: usize = 64;
 pub(super) const LINE: usize = 16;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct LookAhead {
     pub(super) wants_address: bool,
     wants_kind: bool,

@@ -81,12 +81,13 @@ enum Condition {
     Sample(u32),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Checkpoints {
     next_ns: u64,
     every_ns: u64,
 }
 
+#[derive(Clone)]
 pub struct Engine<C, O> {
     decider: Decider<C, O>,
     checkpoints: Checkpoints,

@@ -107,7 +107,7 @@ pub(super) fn page_read(lpn: Lpn) -> Host {
     Host { lpn, address: 0, content: NO_CONTENT }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct PageOps {
     slots: Pool<PageOp>,
     /// By logical page, its newest undecided write.

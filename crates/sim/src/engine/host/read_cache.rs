@@ -19,7 +19,7 @@ struct Version {
     version: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ReadCache {
     capacity: usize,
     /// With the number of their latest use.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Slots {
     /// Slots in use so far; 0 in an open loop.
     taken: u32,

@@ -8,7 +8,7 @@ use flashtwin_ftl::{Cause, Lookup};
 
 use super::{BackEnd, Condition, Controller, Decider, NONE, Observer, Waits};
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Walk {
     /// In the order of need. The operation goes on after the last page that delays it; later ones are read all the
     /// same. A page without a place on flash is being read for another operation.
@@ -17,7 +17,7 @@ struct Walk {
     since_ns: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Tables {
     looked_up: Vec<Lookup>,
     walks: Slab<Walk>,

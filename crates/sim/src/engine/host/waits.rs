@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use super::Condition;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Waits {
     lists: HashMap<Condition, VecDeque<u32>>,
 }

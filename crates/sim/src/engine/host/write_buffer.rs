@@ -30,7 +30,7 @@ pub(super) struct WaitingPage {
     pub(super) since_ns: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct WriteBuffer {
     /// 0: as many as are wanted.
     places: u32,

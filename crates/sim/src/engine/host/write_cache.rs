@@ -45,7 +45,7 @@ pub(super) struct CachePlacement {
     pub(super) waits: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct WriteCache {
     capacity: u32,
     pub(super) most_dirty: u32,

@@ -9,7 +9,7 @@ const FIRST_ROOM: usize = 64;
 
 /// Open addressing and linear probing, at most half full. Removals leave no mark: entries behind move up (Knuth, The
 /// Art of Computer Programming 3, 6.4, algorithm R). A general map cost a replay of `rr-ssd` 1.5 % more instructions.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct WriteTable {
     /// Logical page and write; [`NONE`] for a write: nothing is here.
     places: Vec<(Lpn, u32)>,

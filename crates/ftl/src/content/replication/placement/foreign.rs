@@ -6,6 +6,7 @@ use flashtwin_nand::Chip;
 use super::{ChipSet, ChipView, Placement, may_hold};
 use crate::foreign::Rule;
 
+#[derive(Clone)]
 pub(super) struct ForeignPlacement {
     pub(super) rule: Rule,
 }

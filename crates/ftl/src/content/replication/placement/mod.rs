@@ -62,10 +62,12 @@ impl ChipSet {
 }
 
 /// Chooses the chip of a content's next copy.
-pub trait Placement: Send + flashtwin_bits::State {
+pub trait Placement: Send + dyn_clone::DynClone + flashtwin_bits::State {
     /// A chip not in `holds` with free pages, `None` if there is none. `home` is the chip of the first copy.
     fn choose(&mut self, home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip>;
 }
+
+dyn_clone::clone_trait_object!(Placement);
 
 policies! {
     /// The popularity of a chip in the score, Pop.

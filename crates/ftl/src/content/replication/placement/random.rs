@@ -6,6 +6,7 @@ use flashtwin_nand::Chip;
 use super::{ChipSet, ChipView, Placement, may_hold};
 use crate::rng::Rng;
 
+#[derive(Clone)]
 pub(super) struct Random {
     pub(super) rng: Rng,
 }

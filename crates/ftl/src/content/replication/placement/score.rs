@@ -6,6 +6,7 @@ use flashtwin_nand::Chip;
 
 use super::{ChipSet, ChipView, Placement, ScorePopularity, ScoreTies, may_hold};
 
+#[derive(Clone)]
 pub(super) struct Score {
     popularity: ScorePopularity,
     ties: ScoreTies,

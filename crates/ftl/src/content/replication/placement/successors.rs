@@ -5,6 +5,7 @@ use flashtwin_nand::Chip;
 
 use super::{ChipSet, ChipView, Placement, may_hold};
 
+#[derive(Clone)]
 pub(super) struct Successors;
 
 impl Placement for Successors {
