@@ -227,3 +227,23 @@ def test_an_inquiry_without_requests_skips_nothing() -> None:
     one = ft.system("conventional", blocks_per_plane=6)
     silent = replace(figures(10**9), summary={"trace.footprint_pages": 10**9})
     assert inquiry_of(one, silent).skipped() == []
+
+
+@pytest.mark.parametrize(
+    ("is_ordered", "spare", "said"), [(True, 1.25, "pays"), (False, 1.25, "does not pay"), (True, 9.0, "")]
+)
+def test_volumes_are_kept_apart_where_a_replay_shows_that_it_pays(is_ordered: bool, spare: float, said: str) -> None:
+    """A volume written in order or at random, in turn with one at random; the last drive never collects."""
+    pages, writes = 600, 12_000
+    draw = random.Random(11)
+    in_order = (number // 2 % pages if is_ordered and number % 2 == 0 else -1 for number in range(writes))
+    places = [draw.randrange(pages) if page < 0 else page for page in in_order]
+    columns = {"time_ns": range(0, writes * MS, MS), "op": ["W"] * writes, "volume": [0, 1] * (writes // 2),
+               "offset_bytes": [page * 4096 for page in places], "length_bytes": [4096] * writes}  # fmt: skip
+    drive = {**NARROW, "nand.channels": 1, "nand.chips_per_channel": 1}
+    drive["nand.blocks_per_plane"] = 5 + int(2 * pages * spare) // 8
+    trace = ft.Trace.from_frame({name: list(column) for name, column in columns.items()}, name="two")
+    found = ft.explain(trace, "conventional", goal="write.mean", settings=drive)["conventional"]
+    assert (f"A placement handle for each volume {said}: " in found.verdict.text) == bool(said)
+    assert ("--set ftl.partition.policy=volumes`." in found.verdict.reason) == bool(said)
+    assert found.verdict.reason.replace("`", "") in found.text

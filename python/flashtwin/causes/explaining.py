@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from flashtwin.causes.replaying import Budget, KeptFigures, base_figures, base_r
 from flashtwin.causes.stored import Command, command_of, runs_of, system_of, trace_of
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
 from flashtwin.judgement import facts
-from flashtwin.judgement.catalogue import CONTROLLER, DRIVE, HOST
+from flashtwin.judgement.catalogue import CONTROLLER, DRIVE, HANDLES, HOST
 from flashtwin.judgement.choosing import WORTH
 from flashtwin.judgement.goals import Figures, Goal, goal_of, usual_goal
 from flashtwin.judgement.verdict import BOTTLENECK, UNKNOWN, Action, Verdict, upper, with_made_up_contents
@@ -254,7 +254,9 @@ def document(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -
     made_up = "looks-at-contents" in inquiry.case.traits and content != "recorded"
     claim = with_made_up_contents(_claim(inquiry, command.name), str(content) if made_up else None)
     figures, action = facts.known({"before": inquiry.before}), _action(inquiry, command)
-    judged = Verdict(BOTTLENECK, claim, inquiry.answer(), "", figures, (command.name,), action)
+    judged = Verdict(
+        BOTTLENECK, claim, inquiry.answer(), " ".join(_on_handles(inquiry, command)), figures, (command.name,), action
+    )
     return {
         "format": FORMAT, **judged.as_json(), "system": command.name, "goal": goal.name, "goal_words": goal.words,
         "before": inquiry.before,
@@ -270,7 +272,7 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     goal, do = goal_of(found["goal"]), found["action"]
     text = [f"Interrupted after {units.plural(found['replays'], 'replay')}; the answer so far:"]
     text = [*text[: found["interrupted"]], found["claim"], f"  do: {do['words']}.", f"      {do['command']}"]
-    text += [f"  {sentence}" for sentence in found["more"]]
+    text += [f"  {sentence}" for sentence in [found["reason"], *found["more"]] if sentence]
     text += [f"  {found['goal_words']}, now {goal.written(found['before'])}, would be:"] if found["causes"] else []
     width = max((len(one["words"]) for one in found["causes"]), default=0)
     for one in found["causes"]:
@@ -354,6 +356,18 @@ def _caveats(inquiry: Inquiry, command: Command, *, interrupted: bool) -> list[s
         why = "Interrupted before" if interrupted else "Beyond the effort:"
         sentences.append(f"{why} {units.names_plain(parts)}; `{_with_all(inquiry, command)}` does that.")
     return sentences
+
+
+def _on_handles(inquiry: Inquiry, command: Command) -> Iterator[str]:
+    """Whether volumes should be kept apart: by what the flash programs, because that is what handles are for."""
+    for one in (step for step in inquiry.steps() if step.level.change == HANDLES):
+        before, after = (found["write_amplification"] for found in (one.before, one.after))
+        pays = "pays" if after < before * (1 - inquiry.worth) else "does not pay"
+        now, then = (inquiry.goal.written(value) for value in (inquiry.before, one.value))
+        words = (
+            f"write amplification is {after:.2f} instead of {before:.2f}, {inquiry.goal.words} {then} instead of {now}"
+        )
+        yield f"{upper(one.level.words)} {pays}: {words}; `{command.replay(one.level.sets)}`."
 
 
 def _with_all(inquiry: Inquiry, command: Command) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from flashtwin.causes.bottlenecks import BOTTLENECKS, BY_NAME
 from flashtwin.causes.case import Consequence, Search, key_of
-from flashtwin.judgement.catalogue import CHANGES, CONTROLLER, Level, Sets
+from flashtwin.judgement.catalogue import CHANGES, CONTROLLER, HANDLES, Level, Sets
 from flashtwin.judgement.choosing import WORTH
 from flashtwin.judgement.verdict import UNKNOWN
 
@@ -108,11 +108,14 @@ class Inquiry(Search):
         return UNKNOWN if self.untried() or not self.before else NOTHING
 
     def treatments(self) -> list[Level]:
-        """Changes against the first causes, and against cells that are blamed; small ones come first."""
+        """Changes against the first causes, and against cells that are blamed; small ones come first.
+
+        Volumes are kept apart in any case: a host that has several asks whether that pays.
+        """
         causes = self.causes()
         names = [one.name for one in causes if not BY_NAME[one.name].is_cells][:TREATED]
         names += [one.name for one in causes if BY_NAME[one.name].is_cells and one.percent >= BLAMED_PERCENT]
-        return [one for one in self.changes if set(names) & set(one.of)]
+        return [one for one in self.changes if set(names) & set(one.of) or one.change == HANDLES]
 
     def steps(self) -> list[Consequence]:
         """The changes that were replayed, largest gain first; of equal gains, the cheaper one."""

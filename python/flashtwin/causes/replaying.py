@@ -13,7 +13,7 @@ from flashtwin import _core
 from flashtwin.causes.case import Search, key_of
 from flashtwin.errors import ConfigError, SimError
 from flashtwin.judgement.catalogue import Sets
-from flashtwin.judgement.goals import Figures, usual_goal
+from flashtwin.judgement.goals import VOLUMES, Figures, usual_goal
 from flashtwin.progress import Progress
 from flashtwin.replays import aged
 from flashtwin.replays.presets import System
@@ -91,7 +91,9 @@ def base_figures(result: Result) -> Figures:
     from flashtwin.results.intervals import Blocks
 
     ledger = result.table("wait_ledger").to_arrow().to_pylist()
-    return Figures.of(result.summary, ledger, Blocks.of(result.table).halves[0])
+    several = "volumes" in result.table_names
+    volumes = len(set(result.table("volumes").to_arrow()["volume"].to_pylist())) if several else 0
+    return Figures.of({**result.summary, VOLUMES: volumes}, ledger, Blocks.of(result.table).halves[0])
 
 
 def base_replays(

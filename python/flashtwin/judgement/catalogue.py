@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashtwin.judgement.goals import TIME, Figures, Goal
+from flashtwin.judgement.goals import TIME, VOLUMES, Figures, Goal
 from flashtwin.results.keys import K
 from flashtwin.results.rows import PAGE_SIZES
 from flashtwin.results.trees import dig
@@ -146,6 +146,16 @@ _LOAD = (Level("load by expected wait", {K.engine.load: "expected-wait"}),)
 _PARTITIONS = (
     Level("hot and cold pages in separate blocks", {K.ftl.partition.policy: "bloom-filters"}, "filters in RAM"),
 )
+#: The change that keeps volumes apart, and most handles of a drive: those of today have 8 or 16.
+HANDLES, _MOST_HANDLES = "handles", 16
+
+
+def _handles(of: Subject) -> Levels:
+    """The host's part; whether it pays depends on the size of reclaim units and on what the volumes write."""
+    volumes = int(of.base[VOLUMES])
+    if 2 <= volumes <= _MOST_HANDLES and of.base["write_amplification"] > 1.0:
+        sets = {K.ftl.partition.policy: "volumes", K.ftl.partition.partitions: volumes}
+        yield Level("a placement handle for each volume", sets, f"a host that names {volumes} handles")
 
 
 def _merging(of: Subject) -> Levels:
@@ -319,6 +329,7 @@ CHANGES = (
     Change("mapping cache", CONTROLLER, ("mapping",), _mapping),
     Change("copies", CONTROLLER, ("copies",), _copies),
     Change("slots", CONTROLLER, ("slots",), _slots),
+    Change(HANDLES, DRIVE, ("gc",), _handles),
     Change("spare flash", DRIVE, ("gc",), _spare),
     Change("interface", DRIVE, ("bus",), _interface),
     Change("dies", DRIVE, ("dies", "program"), _dies),

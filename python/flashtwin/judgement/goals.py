@@ -17,6 +17,8 @@ KINDS = {"all": "requests", "read": "reads", "write": "writes", "flush": "flushe
 _SLOWEST = dict.fromkeys(("p95", "p99"), SLOWEST_PERCENT) | dict.fromkeys(("p99_9", "p99_99", "max"), SLOWEST_PERMILLE)
 #: The goal of a closed loop: how long the drive takes for the whole trace.
 TIME = Figure("time", "completed_ns", "time for the whole trace")
+#: The number of volumes among the figures of a replay; 0 of a trace that has one.
+VOLUMES = "volumes"
 _WORDS = {
     "programs": "the number of pages programmed", "erases": "the number of erases", "ram": "the size of tables in RAM",
     "life": "the life used by the trace", "time": "the time for the whole trace",
