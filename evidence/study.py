@@ -162,10 +162,12 @@ class Study:
 
     def run(self, lab: Lab) -> None:
         lab.traces, lab.reused, begun = {}, False, time.monotonic()
+        # The code that is there now measures, whatever is edited meanwhile.
+        digest = self.digest
         data = self.measure(lab)
         took = None if lab.reused else round(time.monotonic() - begun)
         self.keep(data, {
-            "flashtwin": folder.VERSION, "made": datetime.now(UTC).date().isoformat(), "code": self.digest,
+            "flashtwin": folder.VERSION, "made": datetime.now(UTC).date().isoformat(), "code": digest,
             "traces": dict(sorted(lab.traces.items())), "wall_s": took,
         })  # fmt: skip
 
