@@ -121,11 +121,11 @@ fuzz: build ## feed a reader (FUZZ=trace or nbd) with bytes that nobody thought 
 	@$(VENV)/bin/python fuzz/seeds.py
 	cargo +nightly fuzz run $(FUZZ) -- -max_total_time=$(SECONDS) -rss_limit_mb=4096 -max_len=65536
 
-# For example: make new-policy KIND=victim NAME=oldest MODEL=fifo
+# For example: make new-policy KIND=victim NAME=oldest MODEL=fifo, or in Python: KIND=victim NAME=oldest FILE=oldest.py
 KIND ?= replication
-new-policy: ## a new policy as a copy of an existing one: KIND=victim NAME=oldest [MODEL=fifo]
-	@python3 docs/new_policy.py "$(KIND)" "$(NAME)" --model "$(MODEL)"
-	@cargo fmt -p flashtwin-ftl
+new-policy: ## a new policy as a copy of an existing one: KIND=victim NAME=oldest [MODEL=fifo] [FILE=oldest.py]
+	@python3 docs/new_policy.py "$(KIND)" "$(NAME)" --model "$(MODEL)" --file "$(FILE)"
+	@test -n "$(FILE)" || cargo fmt -p flashtwin-ftl
 
 bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-trace --bench ingest

@@ -1,9 +1,10 @@
 """Cost of policies in Python: CPU of whole processes with a policy of one's own, beside the same with the built-in one.
 
-    python -m benches.policies [--pairs 7] [--trace traces/webvm-small.fiu.zst]
+    python -m benches.policies [--cases victim] [--pairs 7] [--trace traces/webvm-small.fiu.zst]
 
 Each pair is run one after the other, because other work of the machine comes and goes; the median of the ratios counts.
-Both have NumPy loaded, which a policy's author has. The built-in victim in C needs `cc`.
+Both have NumPy loaded, which a policy's author has. The built-in victim in C needs `cc`. `degree` is asked before the
+run alone: it shows what a process pays once for any policy, and the others cost this much less by the run.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,27 @@ def degree(popularity: int, drive: Any) -> int:
     return min(1 + popularity, drive.chips)
 
 
+@ft.policy("replication.period")
+def plan(contents: Any, chips: Any, _: int) -> tuple[Any, Any]:
+    """The chips after the home chip, a copy for each read: what `static` places, in the plan's order."""
+    count = len(chips.free_pages)
+    more = np.maximum(np.minimum(1 + contents.popularity, count) - contents.pages, 0)
+    row = np.repeat(np.arange(len(more)), more)
+    at = np.arange(len(row)) - np.repeat(np.cumsum(more) - more, more)
+    return contents.content[row], (contents.home[row] + contents.pages[row] + at) % count
+
+
+@ft.policy("partition")
+def partition(_: int, pages: Any) -> Any:
+    return np.where(pages.writes < 1 << 40, 0, 1)
+
+
+@ft.policy("eviction")
+def eviction(victims: int, entries: Any) -> Any:
+    first = np.argpartition(entries.written, victims - 1)[:victims]
+    return first[np.argsort(entries.written[first])]
+
+
 @ft.policy("redirection")
 def redirection(copies: int, table: Any) -> int:
     loads = table.load[:copies].tolist()
@@ -74,14 +97,18 @@ class Allocation:
         return turn % self.chips * self.per_chip + turn // self.chips
 
 
-#: By name: the key, the built-in policy, the policy of one's own.
-CASES: dict[str, tuple[str, str, Any]] = {
+STATIC = {"ftl.replication.placement": "static"}
+#: By name: the key, the built-in policy, the policy of one's own, and other keys.
+CASES: dict[str, tuple[Any, ...]] = {
     "degree": ("ftl.replication.degree", "popularity", degree),
     "placement": ("ftl.replication.placement", "static", placement),
+    "replication.period": ("ftl.replication.policy", "end-of-period", plan, STATIC),
     "victim": ("ftl.gc.victim", "greedy", victim),
     "victim in C": ("ftl.gc.victim", "greedy", None),
     "redirection": ("ftl.redirection.policy", "replicas", redirection),
     "allocation": ("ftl.allocation.policy", "static", Allocation),
+    "partition": ("ftl.partition.policy", "ranges", partition, {"ftl.partition.ranges": "100T"}),
+    "eviction": ("ftl.dedup.eviction", "lru-writes", eviction, {"ftl.dedup.fingerprint_entries": 8192}),
 }
 
 
@@ -97,13 +124,14 @@ def greedy_in_c(folder: str) -> Any:
 
 
 def one(case: str, own: bool, trace: str, folder: str) -> None:
-    key, builtin, policy = CASES[case]
-    chosen = (policy or greedy_in_c(folder)) if own else builtin
-    # A drive that collects for the victim; as it is for the others.
-    if "victim" in key:
-        ft.replay(trace, "rr-ssd", settings={"replay.preload": "footprint", key: chosen}, fill=0.9)
+    warnings.simplefilter("ignore", ft.IgnoredKeyWarning)  # Some keys are of the built-in policy alone.
+    key, builtin, policy, *more = CASES[case]
+    sets = {key: (policy or greedy_in_c(folder)) if own else builtin, **(more[0] if more else {})}
+    # A drive that is filled and collects for what the writes of the host decide; as it is for the others.
+    if any(word in key for word in ("victim", "partition", "eviction")):
+        ft.replay(trace, "rr-ssd", settings={"replay.preload": "footprint", **sets}, fill=0.9)
     else:
-        ft.replay(trace, "rr-ssd", settings={key: chosen})
+        ft.replay(trace, "rr-ssd", settings=sets)
 
 
 def cpu_s(case: str, own: bool, trace: str, folder: str) -> float:
@@ -116,6 +144,7 @@ def cpu_s(case: str, own: bool, trace: str, folder: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", nargs="*", choices=CASES, default=list(CASES))
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--trace", default="traces/webvm-small.fiu.zst")
     parser.add_argument("--one")
@@ -127,7 +156,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         compile_greedy(folder)
-        for case in CASES:
+        for case in asked.cases:
             pairs = [[cpu_s(case, own, asked.trace, folder) for own in (True, False)] for _ in range(asked.pairs)]
             ratio = statistics.median(own / builtin for own, builtin in pairs)
             builtin = statistics.median(two for _, two in pairs)

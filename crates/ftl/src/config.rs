@@ -213,6 +213,8 @@ impl FtlConfig {
             ("replication.placement", "placement", self.replication.placement.foreign()),
             ("replication.policy", "replication.period", self.replication.policy.foreign()),
             ("replication.degree", "degree", self.replication.degree.foreign()),
+            ("partition.policy", "partition", self.partition.policy.foreign()),
+            ("dedup.eviction", "eviction", self.dedup.eviction.foreign()),
         ];
         names.into_iter().filter_map(|(key, family, name)| Some((key, family, name?))).collect()
     }

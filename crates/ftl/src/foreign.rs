@@ -73,14 +73,15 @@ impl schemars::JsonSchema for ForeignName {
 
 /// One policy of one run.
 pub trait ForeignRule: Send {
-    /// A column of the table that goes with every call; it keeps its length.
-    fn column(&mut self, at: usize) -> &mut [i64];
+    /// Sets a row of the table that goes with every call and keeps its length; a value for each column.
+    fn set(&mut self, row: usize, values: &[i64]);
 
     /// The policy's answer. `None` after a failure, which the maker of the rules knows of and ends the run for.
     fn ask(&mut self, number: i64) -> Option<i64>;
 
-    /// The policy's answer to a table of any length: pairs of numbers. `None` as of [`ForeignRule::ask`].
-    fn plan(&mut self, number: i64, table: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>>;
+    /// The policy's answer in arrays of equal length. `more` has the columns of one more table, of any length, where
+    /// the family has one. `None` as of [`ForeignRule::ask`].
+    fn arrays(&mut self, number: i64, more: &[Vec<i64>]) -> Option<Vec<Vec<i64>>>;
 
     /// The answer to this number was wrong: the run ends. `expected` says what would have been right.
     fn refuse(&mut self, number: i64, answer: &str, expected: &str);
@@ -128,25 +129,21 @@ impl fmt::Debug for Foreign {
 impl Foreign {
     pub(crate) fn rule(&self, family: &'static str, name: ForeignName, columns: &[usize]) -> Rule {
         let made = self.0.as_ref().and_then(|policies| policies.rule(family, name, columns));
-        Rule(
-            made.unwrap_or_else(|| Box::new(Absent(columns.iter().map(|&length| vec![0; length]).collect()))),
-        )
+        Rule(made.unwrap_or_else(|| Box::new(Absent)))
     }
 }
 
 /// Stands where nobody handed in the policies, or one could not be made.
-struct Absent(Vec<Vec<i64>>);
+struct Absent;
 
 impl ForeignRule for Absent {
-    fn column(&mut self, at: usize) -> &mut [i64] {
-        &mut self.0[at]
-    }
+    fn set(&mut self, _: usize, _: &[i64]) {}
 
     fn ask(&mut self, _: i64) -> Option<i64> {
         None
     }
 
-    fn plan(&mut self, _: i64, _: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>> {
+    fn arrays(&mut self, _: i64, _: &[Vec<i64>]) -> Option<Vec<Vec<i64>>> {
         None
     }
 
@@ -165,13 +162,11 @@ impl ForeignRule for Absent {
 pub(crate) struct Rule(Box<dyn ForeignRule>);
 
 impl Rule {
-    /// Fills columns of the table; of `values`, each has one for each column.
+    /// Fills the table; of `values`, each is a row.
     #[inline]
     pub(crate) fn fill<const N: usize>(&mut self, values: impl Iterator<Item = [i64; N]>) {
         for (row, values) in values.enumerate() {
-            for (column, value) in values.into_iter().enumerate() {
-                self.0.column(column)[row] = value;
-            }
+            self.0.set(row, &values);
         }
     }
 
@@ -191,8 +186,27 @@ impl Rule {
         None
     }
 
-    pub(crate) fn plan(&mut self, number: i64, table: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>> {
-        self.0.plan(number, table)
+    /// Like [`Rule::answer`], where the answer is a list of numbers.
+    pub(crate) fn list(
+        &mut self,
+        number: i64,
+        expected: &str,
+        is_right: impl Fn(&[i64]) -> bool,
+    ) -> Option<Vec<i64>> {
+        let answer = self.0.arrays(number, &[])?.pop()?;
+        if is_right(&answer) {
+            return Some(answer);
+        }
+        let begin = &answer[..answer.len().min(16)];
+        self.refuse(number, &format!("{} numbers that begin {begin:?}", answer.len()), expected);
+        None
+    }
+
+    /// The pairs of numbers that answer a table of any length.
+    pub(crate) fn plan(&mut self, number: i64, table: &[Vec<i64>]) -> Option<Vec<[i64; 2]>> {
+        let answer = self.0.arrays(number, table)?;
+        let [first, second] = answer.as_slice() else { return None };
+        Some(first.iter().zip(second).map(|(&one, &two)| [one, two]).collect())
     }
 
     pub(crate) fn refuse(&mut self, number: i64, answer: &str, expected: &str) {
@@ -222,5 +236,60 @@ impl State for Rule {
         bytes.load(from)?;
         let text = String::from_utf8(bytes).map_err(|_| unfit("a policy's state is no text"))?;
         self.0.load(&text).map_err(|why| unfit(&why))
+    }
+}
+
+/// Policies from outside that are functions of these tests.
+#[cfg(test)]
+pub(crate) mod stub {
+    use super::*;
+
+    type Answer = fn(i64, &[Vec<i64>]) -> Vec<i64>;
+
+    /// One that answers with a list, by the number and the rows of the table.
+    pub(crate) fn lists(answer: Answer) -> Foreign {
+        Foreign(Some(Arc::new(Lists(answer))))
+    }
+
+    /// The name of one where the name of a built-in policy stands.
+    pub(crate) fn named<T: for<'de> Deserialize<'de>>(family: &str) -> T {
+        let name = format!("{PREFIX}{family}/stub@1");
+        T::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(&name)).unwrap()
+    }
+
+    struct Lists(Answer);
+
+    struct ListRule(Answer, Vec<Vec<i64>>);
+
+    impl ForeignPolicies for Lists {
+        fn rule(&self, _: &'static str, _: ForeignName, columns: &[usize]) -> Option<Box<dyn ForeignRule>> {
+            Some(Box::new(ListRule(self.0, vec![vec![0; columns.len()]; columns[0]])))
+        }
+    }
+
+    impl ForeignRule for ListRule {
+        fn set(&mut self, row: usize, values: &[i64]) {
+            self.1[row].copy_from_slice(values);
+        }
+
+        fn ask(&mut self, _: i64) -> Option<i64> {
+            None
+        }
+
+        fn arrays(&mut self, number: i64, _: &[Vec<i64>]) -> Option<Vec<Vec<i64>>> {
+            Some(vec![(self.0)(number, &self.1)])
+        }
+
+        fn refuse(&mut self, _: i64, answer: &str, expected: &str) {
+            panic!("{answer}: expected {expected}");
+        }
+
+        fn save(&self) -> Result<String, String> {
+            Ok(String::new())
+        }
+
+        fn load(&mut self, _: &str) -> Result<(), String> {
+            Ok(())
+        }
     }
 }

@@ -71,12 +71,22 @@ impl Scheme {
         let history = History::new(contents, dedup.knows_all());
         match dedup.tables {
             TableKind::Inverted => {
-                let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
+                let known = FingerprintStore::new(
+                    contents,
+                    dedup.fingerprint_entries,
+                    dedup.eviction,
+                    &config.foreign,
+                );
                 let map = InvertedMap::new(footprint_pages, geometry.page_index_len(), known, history);
                 Self::Inverted(Box::new(InvertedScheme { tables: Tables::new(map) }))
             }
             TableKind::TwoLevel => {
-                let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
+                let known = FingerprintStore::new(
+                    contents,
+                    dedup.fingerprint_entries,
+                    dedup.eviction,
+                    &config.foreign,
+                );
                 // A counter has as many bits as it takes to tell the chips apart.
                 let saturation = geometry.chips().saturating_sub(1).clamp(1, 255) as u8;
                 let capacity = Ftl::capacity_pages(config, geometry);

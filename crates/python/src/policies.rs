@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flashtwin_ftl::foreign::{Foreign, ForeignName, ForeignPolicies, ForeignRule};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBool, PyBytes};
 
 use crate::enter::Control;
@@ -228,10 +229,12 @@ impl PythonRule {
 
 impl ForeignRule for PythonRule {
     #[inline]
-    fn column(&mut self, at: usize) -> &mut [i64] {
-        let (start, length) = self.columns[at];
-        // SAFETY: `keeper` keeps the array, and its policy only reads it while it is called.
-        unsafe { std::slice::from_raw_parts_mut(start, length) }
+    fn set(&mut self, row: usize, values: &[i64]) {
+        for (&(start, length), &value) in self.columns.iter().zip(values) {
+            assert!(row < length, "a family's table has room for its rows");
+            // SAFETY: `keeper` keeps the array, and its policy only reads it while it is called.
+            unsafe { start.add(row).write(value) }
+        }
     }
 
     fn ask(&mut self, number: i64) -> Option<i64> {
@@ -257,22 +260,23 @@ impl ForeignRule for PythonRule {
         })
     }
 
-    fn plan(&mut self, number: i64, table: [Vec<i64>; 4]) -> Option<Vec<[i64; 2]>> {
+    fn arrays(&mut self, number: i64, more: &[Vec<i64>]) -> Option<Vec<Vec<i64>>> {
         if self.fault.happened() {
             return None;
         }
         Python::attach(|py| {
-            let planned = || -> PyResult<(Vec<i64>, Vec<i64>, String)> {
-                let columns =
-                    table.map(|column| column.into_iter().flat_map(i64::to_ne_bytes).collect::<Vec<u8>>());
-                let columns = columns.map(|column| PyBytes::new(py, &column));
-                self.keeper.call_method1(py, "plan", (number, columns))?.extract(py)
+            let answered = || -> PyResult<(Vec<PyBackedBytes>, String)> {
+                let bytes = |column: &[i64]| -> Vec<u8> {
+                    column.iter().flat_map(|number| number.to_ne_bytes()).collect()
+                };
+                let more = more.iter().map(|column| PyBytes::new(py, &bytes(column))).collect::<Vec<_>>();
+                self.keeper.call_method1(py, "answer", (number, more))?.extract(py)
             };
-            match planned() {
-                Ok((contents, chips, fault)) if fault.is_empty() => {
-                    Some(contents.into_iter().zip(chips).map(|(content, chip)| [content, chip]).collect())
+            match answered() {
+                Ok((arrays, fault)) if fault.is_empty() => {
+                    Some(arrays.iter().map(|array| numbers(array)).collect())
                 }
-                Ok((_, _, fault)) => {
+                Ok((_, fault)) => {
                     self.fail(py, number, &fault, None);
                     None
                 }
@@ -299,6 +303,12 @@ impl ForeignRule for PythonRule {
         let load = |py: Python<'_>| self.keeper.call_method1(py, "load", (state,)).map(drop);
         Python::attach(load).map_err(|error| error.to_string())
     }
+}
+
+/// The numbers of an array of int64.
+fn numbers(bytes: &[u8]) -> Vec<i64> {
+    let (numbers, _) = bytes.as_chunks();
+    numbers.iter().map(|&number| i64::from_ne_bytes(number)).collect()
 }
 
 /// Interrupts the Python code that a thread is in.

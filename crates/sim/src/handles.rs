@@ -19,7 +19,7 @@ pub fn told_partitions(
         PartitionPolicy::Offline => Some(offline_partitions(source, config.partitions)?),
         PartitionPolicy::Volumes => Some(by_volume(trace, config.partitions)),
         PartitionPolicy::Ranges => Some(by_range(trace, &config.range_starts().unwrap_or_default())),
-        PartitionPolicy::None | PartitionPolicy::BloomFilters => None,
+        PartitionPolicy::None | PartitionPolicy::BloomFilters | PartitionPolicy::Foreign(_) => None,
     })
 }
 

@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -86,18 +86,24 @@ class Prepared:
         else:
             raise ConfigError(f"the {made.family} policy '{made.name}' has no method `choose`; give its class one")
 
-    def plan(self, budget: int, columns: Sequence[bytes]) -> tuple[list[int], list[int], str]:
-        """The copies that a plan makes, as contents and chips; a text where the answer is wrong."""
-        contents = dict(zip(CONTENTS, (np.frombuffer(one, np.int64) for one in columns), strict=True))
-        answer = self.call(PolicyTable(contents), self.table, budget)
-        pair = [np.asarray(one) for one in answer] if isinstance(answer, tuple | list) else []
-        kinds = [one.dtype.kind in "iu" or one.size == 0 for one in pair]
-        if len(pair) != 2 or not all(kinds) or pair[0].ndim != 1 or pair[0].shape != pair[1].shape:
-            shown = ", ".join(f"{one.dtype}{list(one.shape)}" for one in pair) or repr(answer)
-            return [], [], f"it answered {shown}: expected two arrays of whole numbers of equal length"
-        return pair[0].tolist(), pair[1].tolist(), ""
+    def answer(self, number: int, more: Sequence[bytes]) -> tuple[list[bytes], str]:
+        """The arrays of an answer, as bytes of int64; a text where they are wrong."""
+        family = FAMILIES[self.policy.family]
+        if more:
+            rows = (np.frombuffer(one, np.int64) for one in more)
+            answer = self.call(PolicyTable(dict(zip(family.first, rows, strict=True))), self.table, number)
+        else:
+            answer = self.call(number, self.table)
+        given = [answer] if family.arrays == 1 else answer if isinstance(answer, tuple | list) else ()
+        arrays = [np.asarray(one) for one in given]
+        kinds = [one.ndim == 1 and (one.dtype.kind in "iu" or one.size == 0) for one in arrays]
+        if len(arrays) != family.arrays or not all(kinds) or len({one.size for one in arrays}) != 1:
+            shown = ", ".join(f"{one.dtype}{list(one.shape)}" for one in arrays if one.ndim) or repr(answer)
+            wanted = "two arrays of whole numbers of equal length" if more else "an array of whole numbers"
+            return [], f"it answered {shown}: expected {wanted}"
+        return [one.astype(np.int64).tobytes() for one in arrays], ""
 
-    @property
+    @cached_property
     def table(self) -> PolicyTable | None:
         names = FAMILIES[self.policy.family].columns
         views = {name: array.view() for name, array in zip(names, self.arrays, strict=True)}
@@ -124,8 +130,6 @@ class Prepared:
             self.instance.restore(state["own"])
 
 
-#: The columns of the table that a plan of copies sees.
-CONTENTS = ("content", "popularity", "pages", "home")
 #: Wraps the calls of policies, where `check_policy` counts them.
 wrapped: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
 

@@ -32,15 +32,23 @@ class Family:
     argument: str
     #: The columns of the table that follows.
     columns: tuple[str, ...] = ()
+    #: How many arrays they answer with; 0 where the answer is one number.
+    arrays: int = 0
+    #: The columns of one more table, which comes first, and the number last.
+    first: tuple[str, ...] = ()
 
 
 FAMILIES: Mapping[str, Family] = {
     "degree": Family("replication.degree", "popularity"),
     "placement": Family("replication.placement", "home", (*_CHIPS, "may")),
-    "replication.period": Family("replication.policy", "budget", _CHIPS),
+    "replication.period": Family(
+        "replication.policy", "budget", _CHIPS, arrays=2, first=("content", "popularity", "pages", "home")
+    ),
     "victim": Family("gc.victim", "plane", ("valid", "erases", "closed", "changed", "age")),
     "allocation": Family("allocation.policy", "address", ("load",)),
     "redirection": Family("redirection.policy", "copies", ("chip", "load", "second_load")),
+    "partition": Family("partition.policy", "partitions", ("writes", "written", "partition"), arrays=1),
+    "eviction": Family("dedup.eviction", "victims", ("content", "references", "writes", "written"), arrays=1),
 }
 _PREFIX = "python:"
 #: Stands for the digest of a policy that has none; a number follows that no other policy has.
@@ -91,7 +99,8 @@ def policy(family: str, /, *, name: str | None = None) -> Callable[[Any], Any]:
     """Makes a policy of the controller of a function, a class or a compiled function.
 
     Give it to a key of its family where the name of a built-in policy stands: `ft.system("rr-ssd", placement=mine)`.
-    A function of one of these parameters, or a class with a method `choose` of them, answers with a whole number:
+    A function of one of these parameters, or a class with a method `choose` of them, answers with a whole number, or
+    with an array of them where that is said:
 
     * `degree` (key `replication.degree`): `(popularity)`, the reads of a content in a period, 0 to 255. Answer: the
       copies that it earns, from 1 to the number of chips.
@@ -112,6 +121,15 @@ def policy(family: str, /, *, name: str | None = None) -> Callable[[Any], Any]:
     * `redirection` (`redirection.policy`): `(copies, table)`, how many copies of a page there are, 2 to 256, which are
       the first entries of the table. Answer: the place of the one to read; 0 is the first copy. Columns: `chip`,
       `load`, and `second_load`, which decides among equals.
+    * `partition` (`partition.policy`): `(partitions, pages)` as each window of the host's writes begins
+      (`ftl.partition.window`): the number of partitions, and all logical pages in the order of their addresses. Answer:
+      an array with the partition of each page, from 0. Columns: `writes` (since the last call), `written` (the number
+      of the host's write that wrote it last, from 1; 0 before), `partition` (now; the last one at first).
+    * `eviction` (`dedup.eviction`): `(victims, entries)`, all entries of the full store. Answer: an array of the places
+      in the table of 1 to `victims` different entries, the first to go first: 256, or an eighth of the entries if that
+      is more. One that is written or leaves before its turn comes is passed over, and when all are used up, the policy
+      is asked again. Columns: `content` (its number), `references` (logical pages; 1 in inverted tables), `writes`
+      (since it was entered), `written` (the number of its last write).
 
     A table has a read-only array of int64 for each column. It is filled anew for each call: copy what you want to keep.
 
@@ -145,8 +163,8 @@ def policy(family: str, /, *, name: str | None = None) -> Callable[[Any], Any]:
         if isinstance(of, FunctionType | type) and own:
             of.__flashtwin_policy__ = Policy(family, _named(own), of)  # type: ignore[union-attr]
             return of
-        if family == "replication.period":
-            raise ArgumentError(f"{of!r} is no function or class in Python, which a plan of copies has to be")
+        if FAMILIES[family].arrays:
+            raise ArgumentError(f"{of!r} is no function or class in Python, which a policy that gives arrays has to be")
         address = _address(of, 2 + len(FAMILIES[family].columns))
         return CompiledPolicy(Policy(family, _named(own or "compiled"), of, address))
 

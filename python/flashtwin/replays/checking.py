@@ -111,12 +111,17 @@ def _system(random: np.random.Generator, family: str, policy: Any) -> System:
     channels, chips, dies, planes = (int(random.choice(sizes)) for sizes in ([2, 4], [1, 2], [1, 2], [1, 2]))
     pages = 8
     blocks = 3000 // (channels * chips * dies * planes * pages) + 10
-    name = "conventional" if family in ("victim", "allocation") and random.random() < 0.5 else "rr-ssd"
+    contents = family not in ("victim", "allocation", "partition")
+    name = "rr-ssd" if contents or random.random() >= 0.5 else "conventional"
     on_line = {"ftl.replication.policy": "on-line"} if name == "rr-ssd" and random.random() < 0.5 else {}
     sets = {
         "nand.channels": channels, "nand.chips_per_channel": chips, "nand.dies_per_chip": dies,
         "nand.planes_per_die": planes, "nand.pages_per_block": pages, "nand.blocks_per_plane": blocks,
         "replay.period_s": 60.0, "replay.preload": "footprint", "verify": True, "replay.speed": 1000.0,
-        "seed": int(random.integers(1000)), **on_line, f"ftl.{FAMILIES[family].key}": policy,
+        "seed": int(random.integers(1000)), **on_line, **_NEEDS.get(family, {}), f"ftl.{FAMILIES[family].key}": policy,
     }  # fmt: skip
     return resolve_text(name, texts(sets))
+
+
+#: Keys without which a policy of the family is never asked.
+_NEEDS = {"eviction": {"ftl.dedup.fingerprint_entries": 300}, "partition": {"ftl.partition.partitions": 3}}

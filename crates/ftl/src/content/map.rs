@@ -442,11 +442,13 @@ flashtwin_bits::state!(ContentMap { lpn_vpn, vpns, popularity, fingerprints, rep
 mod tests {
     use super::*;
     use crate::dedup::{Entries, EvictionPolicy};
+    use crate::foreign::Foreign;
 
     #[test]
     fn a_fingerprint_of_what_is_not_held_there_is_noticed() {
         let held = || {
-            let fingerprints = FingerprintStore::new(9, Entries::Unlimited, EvictionPolicy::LruWrites);
+            let fingerprints =
+                FingerprintStore::new(9, Entries::Unlimited, EvictionPolicy::LruWrites, &Foreign::default());
             let mut map = ContentMap::new(4, fingerprints, History::new(9, true), 1);
             let vpns = [3, 5].map(|content| map.create(Content::new(content)));
             vpns.iter().for_each(|&vpn| map.enter(vpn));

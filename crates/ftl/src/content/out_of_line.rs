@@ -144,10 +144,12 @@ flashtwin_bits::state!(OutOfLine { waiting, tickets, last_ticket, prune_at });
 mod tests {
     use super::*;
     use crate::dedup::{Entries, EvictionPolicy, FingerprintStore, History};
+    use crate::foreign::Foreign;
     use crate::ids::Content;
 
     fn contents() -> ContentMap {
-        let fingerprints = FingerprintStore::new(9, Entries::Unlimited, EvictionPolicy::LruWrites);
+        let fingerprints =
+            FingerprintStore::new(9, Entries::Unlimited, EvictionPolicy::LruWrites, &Foreign::default());
         ContentMap::new(400, fingerprints, History::new(9, false), 1)
     }
 

@@ -2,6 +2,7 @@
 
 use super::config::Entries;
 use super::eviction::{Eviction, EvictionPolicy};
+use crate::foreign::Foreign;
 use crate::ids::{Content, NO_VPN, Vpn};
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::{NO_PPN, Ppn};
@@ -37,10 +38,12 @@ struct Limit {
 }
 
 impl<P: ContentAddress> FingerprintStore<P> {
-    pub(crate) fn new(contents: u32, entries: Entries, eviction: EvictionPolicy) -> Self {
+    pub(crate) fn new(contents: u32, entries: Entries, eviction: EvictionPolicy, foreign: &Foreign) -> Self {
         let limit = match entries {
             Entries::Unlimited => None,
-            Entries::Limited(capacity) => Some(Limit { capacity, order: eviction.build(contents, capacity) }),
+            Entries::Limited(capacity) => {
+                Some(Limit { capacity, order: eviction.build(contents, capacity, foreign) })
+            }
         };
         Self {
             places: By::new(HugeSlice::filled(P::NONE, contents as usize)),

@@ -248,10 +248,12 @@ flashtwin_bits::state!(InvertedMap { ppns, links, pages, hashes, history, mapped
 mod tests {
     use super::*;
     use crate::dedup::{Entries, EvictionPolicy};
+    use crate::foreign::Foreign;
 
     /// Page 4 holds content 3 for LPNs 1 and 0, and page 5 content 6 for LPN 2.
     fn map() -> InvertedMap {
-        let hashes = FingerprintStore::new(10, Entries::Unlimited, EvictionPolicy::LruWrites);
+        let hashes =
+            FingerprintStore::new(10, Entries::Unlimited, EvictionPolicy::LruWrites, &Foreign::default());
         let mut map = InvertedMap::new(8, 16, hashes, History::new(10, true));
         for (lpn, content, ppn) in [(0, 3, 4), (1, 3, 4), (2, 6, 5)] {
             if map.hashes.peek(Content::new(content)) == NO_PPN {

@@ -33,7 +33,7 @@ impl Planned {
         ];
         let budget = context.space.budget_pages.saturating_sub(map.pages_in_use()) as i64;
         self.rule.fill(chips.views().iter().map(|chip| chip.columns()));
-        (budget, self.rule.plan(budget, contents).unwrap_or_default())
+        (budget, self.rule.plan(budget, &contents).unwrap_or_default())
     }
 
     /// Makes one copy; `None` where the plan may not have it, `false` when the space is used up.

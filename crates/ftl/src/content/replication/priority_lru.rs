@@ -285,10 +285,12 @@ flashtwin_bits::state!(PriorityLru { places, heads, tails, lengths } kept { clas
 mod tests {
     use super::*;
     use crate::dedup::{Entries, EvictionPolicy, FingerprintStore, History};
+    use crate::foreign::Foreign;
     use crate::ids::{Content, Lpn};
 
     fn contents(pages: u32) -> ContentMap {
-        let fingerprints = FingerprintStore::new(pages, Entries::Unlimited, EvictionPolicy::LruWrites);
+        let fingerprints =
+            FingerprintStore::new(pages, Entries::Unlimited, EvictionPolicy::LruWrites, &Foreign::default());
         let mut map = ContentMap::new(pages, fingerprints, History::new(pages, true), 3);
         for page in 0..pages {
             let vpn = map.create(Content::new(page));

@@ -1,8 +1,10 @@
 //! Eviction of fingerprints from a full store.
 
+mod foreign;
 mod lru_writes;
 mod reference_count;
 
+use crate::foreign::Foreign;
 use crate::ids::Content;
 use crate::policies::policies;
 
@@ -36,7 +38,8 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
 policies! {
     /// Entry that a full fingerprint store drops.
     pub enum EvictionPolicy;
-    pub(crate) fn build(contents: u32, capacity: u32) -> Box<dyn Eviction>;
+    pub(crate) fn build(contents: u32, capacity: u32, foreign: &Foreign) -> Box<dyn Eviction>;
+    @ name [] => Box::new(foreign::ForeignEviction::new(name, foreign, contents, capacity));
 
     /// The least recently written content (CA-SSD paper 4.1).
     #[default]

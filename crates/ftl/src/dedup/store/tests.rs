@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::*;
 use crate::dedup::plain::PlainStore;
+use crate::foreign::stub;
 use crate::rng::Rng;
 
 #[test]
@@ -11,7 +12,7 @@ fn each_store_evicts_what_a_plain_list_would() {
     let mut rng = Rng::stream(7, "fingerprints");
     for (eviction, capacity) in [1, 2, 3, 10, 40].iter().flat_map(|n| EvictionPolicy::ALL.map(|e| (e, *n))) {
         let by_count = eviction == EvictionPolicy::ReferenceCount;
-        let mut store = FingerprintStore::new(50, Entries::Limited(capacity), eviction);
+        let mut store = FingerprintStore::new(50, Entries::Limited(capacity), eviction, &Foreign::default());
         let mut plain = PlainStore::new(capacity as usize, by_count);
         let mut places = HashMap::new();
         for step in 0..20_000 {
@@ -52,7 +53,7 @@ struct Drive {
 impl Drive {
     fn new(contents: u32, capacity: u32, eviction: EvictionPolicy, pages: u32) -> Self {
         Self {
-            store: FingerprintStore::new(contents, Entries::Limited(capacity), eviction),
+            store: FingerprintStore::new(contents, Entries::Limited(capacity), eviction, &Foreign::default()),
             pages: vec![None; pages as usize],
             references: vec![0; contents as usize],
         }
@@ -251,4 +252,68 @@ fn references_decide_among_what_is_not_recent() {
     assert_eq!(known(&drive), [0, 3, 4, 5], "2 had two, and ceased to be recent at age 1; the age is 3");
     drive.write(13, 6);
     assert_eq!(known(&drive), [3, 4, 5, 6], "0 had four, at age 0; 3 has one, at age 3; the older goes");
+}
+
+#[test]
+fn a_policy_from_outside_is_asked_for_the_next_victims_at_once() {
+    // Fewest references first, then the one written first.
+    let fewest = |victims: i64, entries: &[Vec<i64>]| {
+        let mut places: Vec<usize> = (0..entries.len()).collect();
+        places.sort_by_key(|&at| (entries[at][1], entries[at][3]));
+        places.into_iter().take(victims as usize).map(|at| at as i64).collect()
+    };
+    let mut rng = Rng::stream(9, "batches");
+    for capacity in [1, 2, 10, 300, 2_500] {
+        let (contents, eviction) = (capacity * 2, stub::named("eviction"));
+        let foreign = stub::lists(fewest);
+        let mut store = FingerprintStore::new(contents, Entries::Limited(capacity), eviction, &foreign);
+        // The same with one list: entries with their references and last writes, and the victims to come.
+        let (mut entries, mut victims) = (HashMap::<u32, (u32, u32)>::new(), Vec::new());
+        let mut evictions = 0;
+        for step in 0..20_000 {
+            let number = rng.below(contents);
+            let content = Content::new(number);
+            match (entries.contains_key(&number), rng.below(10)) {
+                (true, 0) => {
+                    entries.remove(&number);
+                    store.remove(content);
+                }
+                (true, 1..4) => {
+                    let references = 1 + rng.below(4);
+                    entries.entry(number).and_modify(|entry| entry.0 = references);
+                    store.recount(content, references);
+                }
+                (true, _) => {
+                    entries.entry(number).and_modify(|entry| entry.1 = step);
+                    store.lookup(content);
+                }
+                (false, _) => {
+                    let mut gone = None;
+                    while entries.len() == capacity as usize {
+                        if victims.is_empty() {
+                            victims = entries
+                                .iter()
+                                .map(|(&at, &(references, last))| (references, last, at))
+                                .collect();
+                            victims.sort_unstable();
+                            victims.truncate(256.max(entries.len() / 8));
+                        }
+                        let (_, last, victim) = victims.remove(0);
+                        if entries.get(&victim).is_some_and(|entry| entry.1 == last) {
+                            entries.remove(&victim);
+                            gone = Some(Content::new(victim));
+                            evictions += 1;
+                        }
+                    }
+                    entries.insert(number, (1, step));
+                    assert_eq!(
+                        store.insert(content, Vpn::new(step)).map(|entry| entry.0),
+                        gone,
+                        "step {step}"
+                    );
+                }
+            }
+        }
+        assert!(evictions > 1_000, "{evictions} with {capacity} entries");
+    }
 }

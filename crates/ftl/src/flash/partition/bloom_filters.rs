@@ -32,8 +32,7 @@ pub(super) struct BloomFilters {
 }
 
 impl BloomFilters {
-    pub(super) fn new(footprint_pages: u32, window: f64, filter_bits: u32) -> Self {
-        let window = ((f64::from(footprint_pages) * window) as u64).max(1);
+    pub(super) fn new(window: u64, filter_bits: u32) -> Self {
         let positions = (window * u64::from(filter_bits)).next_multiple_of(8);
         Self { positions: vec![0; positions as usize], newest: 0, window, left: window }
     }
@@ -122,7 +121,7 @@ mod tests {
     #[test]
     fn page_is_hot_after_three_writes_and_cools_by_windows() {
         // 16 writes a window, positions enough for no accidents.
-        let mut filters = BloomFilters::new(64, 0.25, 64);
+        let mut filters = BloomFilters::new(16, 64);
         let told: Vec<u8> = (0..5).map(|_| filters.written(Lpn::new(7))).collect();
         // 2, then 3.5, then 4.5 and 5.
         assert_eq!(told, [1, 1, 0, 0, 0]);
@@ -148,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_page_has_two_positions_of_its_own() {
-        let filters = BloomFilters::new(1_000, 1.0, 64);
+        let filters = BloomFilters::new(1_000, 64);
         let positions: Vec<Vec<usize>> =
             (0..1_000).map(|lpn| filters.positions_of(Lpn::new(lpn)).collect()).collect();
         assert!(positions.iter().all(|both| both.len() == 2 && both.iter().all(|&at| at < 64_000)));
@@ -183,7 +182,7 @@ mod tests {
     fn filters_say_what_plain_sets_say_but_for_accidents() {
         let pages = 2_000;
         let share_wrong = |filter_bits: u32| {
-            let mut filters = BloomFilters::new(pages, 0.25, filter_bits);
+            let mut filters = BloomFilters::new(500, filter_bits);
             let mut sets = Sets { newest_first: vec![HashSet::new(); 4], writes: 0 };
             let mut rng = Rng::stream(5, "temperature");
             let (mut wrong, mut hot) = (0u32, 0u32);

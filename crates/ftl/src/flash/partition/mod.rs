@@ -4,12 +4,14 @@
 //! Collection moves a page within its partition. A block changes its partition when it is erased.
 
 mod bloom_filters;
+mod foreign;
 mod told;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::RangeError;
+use crate::foreign::Foreign;
 use crate::ids::Lpn;
 use crate::policies::policies;
 
@@ -40,7 +42,8 @@ pub trait PartitionAssignment: Send + flashtwin_bits::State {
 policies! {
     /// How pages are separated by temperature.
     pub enum PartitionPolicy;
-    fn build(config: &PartitionConfig, footprint_pages: u32) -> Option<Box<dyn PartitionAssignment>>;
+    fn build(config: &PartitionConfig, footprint_pages: u32, foreign: &Foreign) -> Option<Box<dyn PartitionAssignment>>;
+    @ name ["asks-by-window", "partitions"] => Some(Box::new(foreign::ForeignPartition::new(name, foreign, config.partitions, config.window_writes(footprint_pages), footprint_pages)));
 
     /// No separation: all pages are in one partition.
     #[default]
@@ -52,7 +55,7 @@ policies! {
     Offline => Some(Box::new(told::Told::beforehand(config.partitions)));
     /// As the pages are written, hot from cold, by several Bloom filters (Park and Du, MSST 2011).
     #[schemars(extend("x-traits" = ["partitions"]))]
-    BloomFilters => Some(Box::new(bloom_filters::BloomFilters::new(footprint_pages, config.window, config.filter_bits)));
+    BloomFilters => Some(Box::new(bloom_filters::BloomFilters::new(config.window_writes(footprint_pages), config.filter_bits)));
     /// As the host says: each volume of the trace in a partition of its own, by its number; those beyond
     /// the number of partitions share the last one. A partition is a stream, or a placement handle of
     /// FDP (NVMe TP4146), and its reclaim unit a block of every plane.
@@ -100,8 +103,9 @@ pub struct PartitionConfig {
     #[schemars(extend("x-when" = "ftl.partition.policy = ranges"))]
     pub ranges: String,
     /// For `policy = "bloom-filters"`: share of the logical pages that the host writes until the
-    /// oldest of the four filters is emptied. For example 0.5.
-    #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
+    /// oldest of the four filters is emptied. For a policy of your own: until it is asked again. For
+    /// example 0.5.
+    #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters or asks-by-window"))]
     pub window: f64,
     /// For `policy = "bloom-filters"`: bits of one filter for each write of a window. For example
     /// 16; 8 in the paper (4,096 bits and 512 writes).
@@ -119,6 +123,11 @@ impl Default for PartitionConfig {
 impl PartitionConfig {
     pub(crate) fn count(&self) -> u32 {
         if self.policy == PartitionPolicy::None { 1 } else { self.partitions }
+    }
+
+    /// Writes of the host in a window.
+    fn window_writes(&self, footprint_pages: u32) -> u64 {
+        ((f64::from(footprint_pages) * self.window) as u64).max(1)
     }
 
     /// Where the second and each further partition begins, in bytes.
@@ -179,9 +188,9 @@ pub(crate) struct Partitions {
 }
 
 impl Partitions {
-    pub(crate) fn new(config: &PartitionConfig, footprint_pages: u32) -> Self {
+    pub(crate) fn new(config: &PartitionConfig, footprint_pages: u32, foreign: &Foreign) -> Self {
         let told_apart = if config.count() > 1 { config.count() as usize } else { 0 };
-        let assignment = config.policy.build(config, footprint_pages);
+        let assignment = config.policy.build(config, footprint_pages, foreign);
         Self { assignment, writes: vec![0; told_apart], moves: vec![0; told_apart] }
     }
 

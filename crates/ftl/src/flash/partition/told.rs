@@ -4,6 +4,11 @@
 use super::PartitionAssignment;
 use crate::ids::Lpn;
 
+/// Bytes of a list with the partition of each page: as many bits a page as name one.
+pub(super) fn named_bytes(coldest: u8, pages: usize) -> u64 {
+    (pages as u64 * u64::from(u8::BITS - coldest.leading_zeros())).div_ceil(8)
+}
+
 pub(super) struct Told {
     of_page: Vec<u8>,
     coldest: u8,
@@ -39,10 +44,8 @@ impl PartitionAssignment for Told {
 
     fn forget(&mut self) {}
 
-    /// As many bits a page as name a partition.
     fn ram_bytes(&self) -> u64 {
-        let bits = u64::from(u8::BITS - self.coldest.leading_zeros());
-        if self.keeps { (self.of_page.len() as u64 * bits).div_ceil(8) } else { 0 }
+        if self.keeps { named_bytes(self.coldest, self.of_page.len()) } else { 0 }
     }
 
     fn bytes(&self) -> u64 {
