@@ -31,6 +31,7 @@ mod restore;
 mod rng;
 mod sabotage;
 mod scheme;
+mod scores;
 #[cfg(test)]
 mod tests;
 
