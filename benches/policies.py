@@ -80,16 +80,6 @@ def eviction(victims: int, entries: Any) -> Any:
     return first[np.argsort(entries.written[first])]
 
 
-@ft.policy("allocation.scores", every_us=100)
-def allocation_scores(_: int, chips: Any) -> Any:
-    return chips.load
-
-
-@ft.policy("redirection.scores", every_us=100)
-def redirection_scores(_: int, chips: Any) -> Any:
-    return chips.load
-
-
 @ft.policy("redirection")
 def redirection(copies: int, table: Any) -> int:
     loads = table.load[:copies].tolist()
@@ -116,9 +106,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "victim": ("ftl.gc.victim", "greedy", victim),
     "victim in C": ("ftl.gc.victim", "greedy", None),
     "redirection": ("ftl.redirection.policy", "replicas", redirection),
-    "redirection.scores": ("ftl.redirection.policy", "replicas", redirection_scores),
     "allocation": ("ftl.allocation.policy", "static", Allocation),
-    "allocation.scores": ("ftl.allocation.policy", "least-loaded", allocation_scores),
     "partition": ("ftl.partition.policy", "ranges", partition, {"ftl.partition.ranges": "100T"}),
     "eviction": ("ftl.dedup.eviction", "lru-writes", eviction, {"ftl.dedup.fingerprint_entries": 8192}),
 }

@@ -26,24 +26,22 @@ FAMILIES = {
     "placement": ("content/replication/placement", "random"),
 }
 
-#: Of each kind of policy in Python: what else its decorator takes, its parameters, what the model does, and its body.
+#: Of each kind of policy in Python: its parameters, what the model does, and its body.
 IN_PYTHON = {
-    "victim": ("", "plane, blocks", "The block with the fewest valid pages.",
+    "victim": ("plane, blocks", "The block with the fewest valid pages.",
         "closed = np.flatnonzero(blocks.closed)\nreturn closed[blocks.valid[closed].argmin()]"),
-    "placement": ("", "home, chips", "The emptiest chip that may hold the copy.",
+    "placement": ("home, chips", "The emptiest chip that may hold the copy.",
         "return np.where(chips.may, chips.free_pages, -1).argmax()"),
-    "degree": ("", "popularity, drive", "A copy for each read.", "return min(1 + popularity, drive.chips)"),
-    "replication.period": ("", "contents, chips, budget", "A copy of what has none, on the chip after its home chip.",
+    "degree": ("popularity, drive", "A copy for each read.", "return min(1 + popularity, drive.chips)"),
+    "replication.period": ("contents, chips, budget", "A copy of what has none, on the chip after its home chip.",
         "chip = (contents.home + 1) % len(chips.free_pages)\n"
         "may = (contents.pages == 1) & (chips.free_pages[chip] > len(chip))\n"
         "return contents.content[may], chip[may]"),
-    "redirection": ("", "copies, table", "The copy on the least loaded chip.", "return table.load[:copies].argmin()"),
-    "redirection.scores": (", every_us=100", "reads, chips", "Chips by their loads.", "return chips.load"),
-    "allocation": ("", "address, chips, drive", "All planes in turn.", "return address % drive.planes"),
-    "allocation.scores": (", every_us=100", "pages, chips", "Chips by their loads.", "return chips.load"),
-    "partition": ("", "partitions, pages", "Pages written twice or more since the last call are hot.",
+    "redirection": ("copies, table", "The copy on the least loaded chip.", "return table.load[:copies].argmin()"),
+    "allocation": ("address, chips, drive", "All planes in turn.", "return address % drive.planes"),
+    "partition": ("partitions, pages", "Pages written twice or more since the last call are hot.",
         "return np.where(pages.writes >= 2, 0, partitions - 1)"),
-    "eviction": ("", "victims, entries", "The entries that were written least recently.",
+    "eviction": ("victims, entries", "The entries that were written least recently.",
         "return np.argsort(entries.written)[:victims]"),
 }  # fmt: skip
 
@@ -91,7 +89,7 @@ def add_in_python(kind: str, name: str, file: Path) -> list[Path]:
     _check(kind, name, IN_PYTHON)
     if file.exists():
         raise PolicyError(f"{file}: there is such a file already; choose another name")
-    more, parameters, does, body = IN_PYTHON[kind]
+    parameters, does, body = IN_PYTHON[kind]
     lines = body.replace("\n", "\n    ")
     numpy = "import numpy as np\n" if "np." in body else ""
     file.write_text(
@@ -100,7 +98,7 @@ def add_in_python(kind: str, name: str, file: Path) -> list[Path]:
 {numpy}import flashtwin as ft
 
 
-@ft.policy("{kind}"{more})
+@ft.policy("{kind}")
 def {name.replace("-", "_")}({parameters}):
     """{does}"""
     {lines}

@@ -1,4 +1,4 @@
-"""Policies in Python that answer with arrays: defaults written again, wrong answers, intervals; models of new ones."""
+"""Policies in Python that answer with arrays: defaults written again, wrong answers; models of new ones."""
 
 import importlib.util
 import re
@@ -15,7 +15,7 @@ from flashtwin.errors import ArgumentError, ConfigError
 from flashtwin.policies.registry import FAMILIES
 
 from . import tiny
-from .test_policies import ON_LINE, replayed, wrong
+from .test_policies import replayed, wrong
 
 #: Pages of 4 KB from this one on are in the second range.
 BEGIN = 700
@@ -46,11 +46,6 @@ def lru_writes(victims: int, entries: ft.PolicyTable) -> Any:
     return np.argsort(entries.written)[:victims]
 
 
-def loads(family: str) -> Any:
-    """Scores that are the loads of the moment."""
-    return ft.policy(family, name="loads", every_us=0)(_load)
-
-
 @pytest.mark.parametrize("seed", [7, 8])
 @pytest.mark.parametrize(
     ("system", "key", "name", "of", "sets"),
@@ -59,9 +54,6 @@ def loads(family: str) -> Any:
         ("rr-ssd", "ftl.partition.policy", "ranges", by_range, RANGES),
         ("ca-ssd", "ftl.dedup.eviction", "lru-writes", lambda _: lru_writes, FEW),
         ("ca-ssd-inverted", "ftl.dedup.eviction", "lru-writes", lambda _: lru_writes, FEW),
-        ("conventional", "ftl.allocation.policy", "least-loaded", lambda _: loads("allocation.scores"), {}),
-        ("rr-ssd", "ftl.redirection.policy", "replicas", lambda _: loads("redirection.scores"), {}),
-        ("rr-ssd", "ftl.redirection.policy", "replicas", lambda _: loads("redirection.scores"), ON_LINE),
     ],
 )
 def test_default_in_python_gives_equal_results(
@@ -73,23 +65,6 @@ def test_default_in_python_gives_equal_results(
         del result["simulator"], result["ram"]
     assert own == builtin
     assert own["erases"]["total"] > 100
-
-
-def test_scores_are_asked_for_at_intervals() -> None:
-    calls: dict[float, list[int]] = {0: [], 100.0: [], 1e12: []}
-    for every_us, pages_of in calls.items():
-
-        @ft.policy("allocation.scores", every_us=every_us)
-        def scores(pages: int, chips: ft.PolicyTable, of: list[int] = pages_of) -> Any:
-            assert pages == chips.chosen.sum()
-            of.append(pages)
-            return np.zeros_like(chips.load)
-
-        replayed("conventional", {"ftl.allocation.policy": scores})
-    each, some, once = calls.values()
-    assert len(each) > len(some) > len(once) == 1
-    assert max(each) == 1
-    assert sum(each) >= sum(some) > 0
 
 
 @pytest.mark.parametrize(
@@ -106,35 +81,19 @@ def test_scores_are_asked_for_at_intervals() -> None:
         ("eviction", [300], "it answered 1 numbers that begin [300]: expected the places"),
         ("eviction", lambda victims, _: np.arange(victims + 1), "it answered 257 numbers that begin [0, 1,"),
         ("eviction", ZeroDivisionError("of mine"), "raised ZeroDivisionError: of mine"),
-        ("allocation.scores", [0], "expected a score for each chip, from 0 to 4294967295"),
-        ("allocation.scores", lambda _, chips: chips.load - 1, "expected a score for each chip"),
-        ("redirection.scores", lambda _, chips: chips.load + 2**32, "expected a score for each chip"),
     ],
 )
 def test_wrong_answer_is_named_with_its_call(family: str, answer: Any, message: str) -> None:
-    every = {"every_us": 10} if FAMILIES[family].at_intervals else {}
-    mistaken = ft.policy(family, **every)(wrong("victim", answer))
+    mistaken = ft.policy(family)(wrong("victim", answer))
     with pytest.raises(ConfigError) as caught:
         replayed("rr-ssd", {**FEW, f"ftl.{FAMILIES[family].key}": mistaken})
     assert f"the {family} policy 'mistaken' at the call (" in str(caught.value)
     assert message in str(caught.value)
 
 
-def test_refusals_name_the_cure() -> None:
-    for family, every in (("allocation.scores", None), ("allocation.scores", -1), ("victim", 5)):
-        right = ", every_us=100" if "scores" in family else ""
-        with pytest.raises(ArgumentError, match=f"every_us={every} is wrong here; .*{family}'{right}\\)"):
-            ft.policy(family, every_us=every)
+def test_compiled_function_cannot_give_arrays() -> None:
     with pytest.raises(ArgumentError, match="which a policy that gives arrays has to be"):
         ft.policy("eviction")(3)
-    scores = [ft.policy("allocation.scores", name="one", every_us=at)(lambda _, chips: chips.load) for at in (1, 2.5)]
-    systems = [ft.system("conventional", settings={"allocation.policy": one}) for one in scores]
-    names = [system.config["ftl"]["allocation"]["policy"] for system in systems]
-    assert [name.split("+")[1] for name in names] == ["1000ns", "2500ns"]
-
-
-def _load(pages: int, chips: ft.PolicyTable) -> Any:
-    return chips.load
 
 
 def test_aged_drives_keep_what_was_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,9 +102,9 @@ def test_aged_drives_keep_what_was_asked(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv(aged.VARIABLE, str(tmp_path))
     monkeypatch.setattr(aged, "LEAST_S", 0.0)
     sets = {**RANGES, **FEW, "ftl.partition.policy": by_range(7), "ftl.dedup.eviction": lru_writes}
-    fresh = replayed("rr-ssd", {**sets, "ftl.redirection.policy": loads("redirection.scores")})
+    fresh = replayed("rr-ssd", sets)
     assert len(aged.drives()) == 1
-    assert replayed("rr-ssd", {**sets, "ftl.redirection.policy": loads("redirection.scores")}) == fresh
+    assert replayed("rr-ssd", sets) == fresh
 
 
 def test_numba_function_of_the_manual_is_called_by_its_address(tmp_path: Path) -> None:

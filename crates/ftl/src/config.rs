@@ -220,11 +220,7 @@ impl FtlConfig {
     }
 
     pub(crate) fn check_foreign(&self) -> Result<(), RangeError> {
-        let is_other = |family: &str, name: ForeignName| {
-            // Scores of chips stand where a choice between chips does.
-            name.family().strip_suffix(".scores").unwrap_or(name.family()) != family
-        };
-        match self.foreign_names().iter().find(|(_, family, name)| is_other(family, *name)) {
+        match self.foreign_names().iter().find(|(_, family, name)| name.family() != *family) {
             Some(&(key, _, name)) => {
                 Err((key, name.text().into(), "a policy that `ft.policy` made for this family"))
             }

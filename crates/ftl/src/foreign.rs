@@ -33,11 +33,6 @@ impl ForeignName {
         self.0.trim_start_matches(PREFIX).split('/').next().unwrap_or_default()
     }
 
-    /// How often a policy is asked again that gives scores; `None` of any other.
-    pub(crate) fn every_ns(self) -> Option<u64> {
-        self.0.rsplit_once('+')?.1.strip_suffix("ns")?.parse().ok()
-    }
-
     fn new(text: &str) -> Self {
         static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

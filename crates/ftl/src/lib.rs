@@ -31,7 +31,6 @@ mod restore;
 mod rng;
 mod sabotage;
 mod scheme;
-mod scores;
 #[cfg(test)]
 mod tests;
 

@@ -36,8 +36,6 @@ class Family:
     arrays: int = 0
     #: The columns of one more table, which comes first, and the number last.
     first: tuple[str, ...] = ()
-    #: Whether they are asked at intervals.
-    at_intervals: bool = False
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -49,8 +47,6 @@ FAMILIES: Mapping[str, Family] = {
     "victim": Family("gc.victim", "plane", ("valid", "erases", "closed", "changed", "age")),
     "allocation": Family("allocation.policy", "address", ("load",)),
     "redirection": Family("redirection.policy", "copies", ("chip", "load", "second_load")),
-    "allocation.scores": Family("allocation.policy", "pages", ("load", "chosen"), arrays=1, at_intervals=True),
-    "redirection.scores": Family("redirection.policy", "reads", ("load", "chosen"), arrays=1, at_intervals=True),
     "partition": Family("partition.policy", "partitions", ("writes", "written", "partition"), arrays=1),
     "eviction": Family("dedup.eviction", "victims", ("content", "references", "writes", "written"), arrays=1),
 }
@@ -69,8 +65,6 @@ class Policy:
     made_of: Any
     #: The address of a compiled function, 0 of one in Python.
     address: int = 0
-    #: How often it is asked, where its family is asked at intervals.
-    every_us: float | None = None
 
     @property
     def reference(self) -> str:
@@ -81,8 +75,7 @@ class Policy:
             told = digest(self.made_of)
         except Uncovered as error:
             told = _why(self, str(error))
-        interval = "" if self.every_us is None else f"+{round(self.every_us * 1000)}ns"
-        reference = f"{_PREFIX}{self.family}/{self.name}@{told}{interval}"
+        reference = f"{_PREFIX}{self.family}/{self.name}@{told}"
         _known[reference] = self
         return reference
 
@@ -102,7 +95,7 @@ _uncovered: dict[int, tuple[str, str, Policy]] = {}
 
 
 @checked
-def policy(family: str, /, *, name: str | None = None, every_us: float | None = None) -> Callable[[Any], Any]:
+def policy(family: str, /, *, name: str | None = None) -> Callable[[Any], Any]:
     """Makes a policy of the controller of a function, a class or a compiled function.
 
     Give it to a key of its family where the name of a built-in policy stands: `ft.system("rr-ssd", placement=mine)`.
@@ -128,11 +121,6 @@ def policy(family: str, /, *, name: str | None = None, every_us: float | None = 
     * `redirection` (`redirection.policy`): `(copies, table)`, how many copies of a page there are, 2 to 256, which are
       the first entries of the table. Answer: the place of the one to read; 0 is the first copy. Columns: `chip`,
       `load`, and `second_load`, which decides among equals.
-    * `allocation.scores` and `redirection.scores` (the same keys): `(pages, chips)` and `(reads, chips)`, every
-      `every_us` microseconds if a page is written or read then: how many chips were chosen since the last call, and the
-      chips. Answer: an array with a score for each chip, from 0. The smallest one wins, as loads do under the built-in
-      `least-loaded` and `replicas`, and each choice adds 1 to it until the next call. Columns: `load`, `chosen` (how
-      often since the last call).
     * `partition` (`partition.policy`): `(partitions, pages)` as each window of the host's writes begins
       (`ftl.partition.window`): the number of partitions, and all logical pages in the order of their addresses. Answer:
       an array with the partition of each page, from 0. Columns: `writes` (since the last call), `written` (the number
@@ -155,11 +143,9 @@ def policy(family: str, /, *, name: str | None = None, every_us: float | None = 
     Args:
         family: the family.
         name: as messages and results call it; the function's or class's own name when not given.
-        every_us: how often scores are asked for, in microseconds of the drive's time; 0 for each choice.
 
     Raises:
-        ArgumentError: there is no such family, it needs `every_us` or takes none, or what is decorated is no function
-            and no class.
+        ArgumentError: there is no such family, or what is decorated is no function and no class.
 
     >>> import flashtwin as ft
     >>> @ft.policy("victim")
@@ -171,14 +157,11 @@ def policy(family: str, /, *, name: str | None = None, every_us: float | None = 
     """
     if family not in FAMILIES:
         raise ArgumentError(f"there is no family of policies '{family}'; give one of {', '.join(FAMILIES)}")
-    if FAMILIES[family].at_intervals != (every_us is not None) or (every_us or 0) < 0:
-        right = ", every_us=100" if FAMILIES[family].at_intervals else ""
-        raise ArgumentError(f"every_us={every_us} is wrong here; for example ft.policy('{family}'{right})")
 
     def made(of: Any) -> Any:
         own = name or getattr(of, "__name__", None)
         if isinstance(of, FunctionType | type) and own:
-            of.__flashtwin_policy__ = Policy(family, _named(own), of, every_us=every_us)  # type: ignore[union-attr]
+            of.__flashtwin_policy__ = Policy(family, _named(own), of)  # type: ignore[union-attr]
             return of
         if FAMILIES[family].arrays:
             raise ArgumentError(f"{of!r} is no function or class in Python, which a policy that gives arrays has to be")

@@ -111,7 +111,7 @@ def _system(random: np.random.Generator, family: str, policy: Any) -> System:
     channels, chips, dies, planes = (int(random.choice(sizes)) for sizes in ([2, 4], [1, 2], [1, 2], [1, 2]))
     pages = 8
     blocks = 3000 // (channels * chips * dies * planes * pages) + 10
-    contents = family not in ("victim", "allocation", "allocation.scores", "partition")
+    contents = family not in ("victim", "allocation", "partition")
     name = "rr-ssd" if contents or random.random() >= 0.5 else "conventional"
     on_line = {"ftl.replication.policy": "on-line"} if name == "rr-ssd" and random.random() < 0.5 else {}
     sets = {

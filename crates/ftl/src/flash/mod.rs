@@ -70,7 +70,7 @@ impl Flash {
             collector: Collector::new(keys.gc, keys.partition, geometry),
             idle: keys.gc.idle.build(keys.gc.idle_reserve, keys.gc.idle_valid, geometry),
             allocation,
-            redirection: keys.redirection.build(seed, keys.foreign, geometry.chips()),
+            redirection: keys.redirection.build(seed, keys.foreign),
             partitions: Partitions::new(keys.partition, footprint_pages, keys.foreign),
             counters: Counters::default(),
             checker: None,

@@ -4,7 +4,6 @@ mod any_chip;
 mod foreign;
 mod home;
 mod replicas;
-mod scored;
 mod ties;
 
 pub use ties::TieRule;
@@ -17,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::loads::LoadView;
 use crate::op::ReadTarget;
-use crate::scores::Scores;
 use ties::Ties;
 
 /// Chooses where a read is served, when it arrives.
@@ -45,19 +43,16 @@ pub struct RedirectionConfig {
 }
 
 impl RedirectionConfig {
-    pub(crate) fn build(&self, seed: u64, foreign: &Foreign, chips: u32) -> Box<dyn Redirection> {
-        self.policy.build(Ties::new(self.ties, seed), foreign, chips)
+    pub(crate) fn build(&self, seed: u64, foreign: &Foreign) -> Box<dyn Redirection> {
+        self.policy.build(Ties::new(self.ties, seed), foreign)
     }
 }
 
 policies! {
     /// Copy that serves a read.
     pub enum RedirectionPolicy;
-    fn build(ties: Ties, foreign: &Foreign, chips: u32) -> Box<dyn Redirection>;
-    @ name ["redirects", "weighs-load"] => match name.every_ns() {
-        Some(every_ns) => Box::new(scored::ScoredRedirection::new(Scores::new(name, every_ns, foreign, chips), ties)),
-        None => Box::new(foreign::ForeignRedirection::new(name, foreign)),
-    };
+    fn build(ties: Ties, foreign: &Foreign) -> Box<dyn Redirection>;
+    @ name ["redirects", "weighs-load"] => Box::new(foreign::ForeignRedirection::new(name, foreign));
 
     /// Always the home copy.
     #[default]
@@ -76,7 +71,7 @@ mod tests {
     use super::*;
 
     fn build(policy: RedirectionPolicy) -> Box<dyn Redirection> {
-        RedirectionConfig { policy, ..RedirectionConfig::default() }.build(1, &Foreign::default(), 16)
+        RedirectionConfig { policy, ..RedirectionConfig::default() }.build(1, &Foreign::default())
     }
 
     use flashtwin_nand::{Chip, Plane};
@@ -161,7 +156,7 @@ mod tests {
         }
         let unit: Vec<u32> = chip.iter().flat_map(|&load| [load, load]).collect();
         let served = |policy, ties, times: usize| {
-            let rule = RedirectionConfig { policy, ties }.build(1, &Foreign::default(), 16);
+            let rule = RedirectionConfig { policy, ties }.build(1, &Foreign::default());
             let copies = [page(7), page(2), page(9)];
             let mut chips = |_| {
                 let target = rule.choose(page(3), &copies, &LoadView::new(&chip, &unit), &g);

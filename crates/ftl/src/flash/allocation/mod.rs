@@ -4,7 +4,6 @@ mod dynamic;
 mod foreign;
 mod hipa;
 mod least_loaded;
-mod scored;
 mod static_order;
 
 use flashtwin_nand::{Geometry, Plane};
@@ -18,7 +17,6 @@ use crate::error::RangeError;
 use crate::foreign::Foreign;
 use crate::loads::LoadView;
 use crate::policies::policies;
-use crate::scores::Scores;
 
 /// Proposes the plane of a host page. If it has no room, the next one that has takes the page. A policy sees nothing of
 /// the mapping.
@@ -41,10 +39,7 @@ policies! {
     /// Choice of the plane for a host page.
     pub enum AllocationPolicy;
     fn build(config: &AllocationConfig, geometry: &Geometry, foreign: &Foreign) -> Box<dyn Allocation>;
-    @ name ["weighs-load"] => match name.every_ns() {
-        Some(every_ns) => Box::new(scored::ScoredAllocation::new(Scores::new(name, every_ns, foreign, geometry.chips()), geometry)),
-        None => Box::new(foreign::ForeignAllocation::new(name, foreign, geometry)),
-    };
+    @ name ["weighs-load"] => Box::new(foreign::ForeignAllocation::new(name, foreign, geometry));
 
     /// A fixed function of the LPN: the levels in `ftl.allocation.order`.
     #[default]
