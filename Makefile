@@ -139,6 +139,7 @@ bench: build ## what is fast, and how we know
 	@$(BIN)/python -m benches.peer_mqsim
 	@$(BIN)/python -m benches.sweeps
 	@$(BIN)/python -m benches.policies
+	@$(BIN)/python -m benches.drive
 
 evidence: build $(VENV)/.dev ## measure again what README and docs state; FLASHTWIN_CAPTURED=DIR and FLASHTWIN_SAMPLES=DIR name the recorded and the public traces
 	$(BIN)/python -m evidence

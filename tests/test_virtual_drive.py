@@ -136,6 +136,16 @@ def test_snapshot_goes_on_as_its_original_without_one(name: str, seed: int) -> N
         assert finished(twin, [*before, hand_in(twin, asked, random, cut)]) == expected
 
 
+def test_times_alone_are_those_of_the_table_with_the_parts() -> None:
+    random = np.random.default_rng(4)
+    with ft.Drive("rr-ssd", size=PAGES * PAGE, settings=SMALL, contents=20_000) as drive:
+        drive.submit(*(column[:1_000] for column in requests(random).values()))
+        alone, table = (one.completed(parts=one is drive).to_arrow() for one in (drive.snapshot(), drive))
+        assert len(table) > 0
+        assert alone.equals(table.select(["id", "done_ns", "response_ns"]))
+        assert len(drive.completed(parts=False)) == 0
+
+
 class Drawn:
     """A chip at random, unless it has been asked for too long."""
 

@@ -120,10 +120,10 @@ macro_rules! cells {
 }
 
 cells! {
-    u32, false, |values| UInt32Array::from_iter_values(values.copied());
-    u64, false, |values| UInt64Array::from_iter_values(values.copied());
-    i64, false, |values| Int64Array::from_iter_values(values.copied());
-    f64, true, |values| Float64Array::from_iter_values(values.copied());
+    u32, false, |values| UInt32Array::from(values.copied().collect::<Vec<_>>());
+    u64, false, |values| UInt64Array::from(values.copied().collect::<Vec<_>>());
+    i64, false, |values| Int64Array::from(values.copied().collect::<Vec<_>>());
+    f64, true, |values| Float64Array::from(values.copied().collect::<Vec<_>>());
     Option<u32>, true, |values| UInt32Array::from_iter(values.copied());
     Option<u64>, true, |values| UInt64Array::from_iter(values.copied());
     Option<f64>, true, |values| Float64Array::from_iter(values.copied());

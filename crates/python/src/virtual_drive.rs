@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flashtwin_sim::SimError;
 use flashtwin_trace::{Columns, Op};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::arrow::Table;
 use crate::enter::{self, Signals};
@@ -34,6 +35,18 @@ fn argument<T: for<'py> FromPyObjectOwned<'py>>(name: &str, value: &Bound<'_, Py
     let cure = "expected whole numbers from 0, below 2^32 for length_bytes and contents";
     let refused = |error: PyErr| errors::ArgumentError::new_err(format!("{name}: {error}; {cure}"));
     value.extract::<T>().map_err(Into::into).map_err(refused)
+}
+
+/// A column: numbers, or the bytes of an array of them, which cost no object each.
+fn column<T: for<'py> FromPyObjectOwned<'py>, const N: usize>(
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    number: fn([u8; N]) -> T,
+) -> PyResult<Vec<T>> {
+    match value.cast::<PyBytes>() {
+        Ok(bytes) => Ok(bytes.as_bytes().as_chunks().0.iter().copied().map(number).collect()),
+        Err(_) => argument(name, value),
+    }
 }
 
 impl VirtualDrive {
@@ -83,8 +96,8 @@ impl VirtualDrive {
         &self,
         py: Python<'_>,
         time_ns: &Bound<'_, PyAny>,
-        op: Vec<u8>,
-        flags: Vec<u8>,
+        op: &[u8],
+        flags: &[u8],
         offset_bytes: &Bound<'_, PyAny>,
         length_bytes: &Bound<'_, PyAny>,
         content: Option<Vec<Vec<u32>>>,
@@ -95,14 +108,14 @@ impl VirtualDrive {
             Some(*end)
         });
         let columns = Columns {
-            time_ns: argument("time_ns", time_ns)?,
+            time_ns: column("time_ns", time_ns, i64::from_ne_bytes)?,
             volume: vec![0; op.len()],
-            op: op.into_iter().filter_map(Op::from_number).collect(),
-            offset_bytes: argument("offset_bytes", offset_bytes)?,
-            length_bytes: argument("length_bytes", length_bytes)?,
+            op: op.iter().copied().filter_map(Op::from_number).collect(),
+            offset_bytes: column("offset_bytes", offset_bytes, u64::from_ne_bytes)?,
+            length_bytes: column("length_bytes", length_bytes, u32::from_ne_bytes)?,
             content_start: content.iter().map(|_| 0).chain(ends).collect(),
             content: content.iter().flatten().flatten().copied().collect(),
-            flags,
+            flags: flags.to_vec(),
             stream,
             ..Columns::default()
         };
@@ -125,8 +138,8 @@ impl VirtualDrive {
     }
 
     /// The requests completed by now since the last call.
-    fn completed(&self, py: Python<'_>) -> PyResult<Table> {
-        let done = self.with(py, |drive, _| Ok(drive.take_completed()))?;
+    fn completed(&self, py: Python<'_>, parts: bool) -> PyResult<Table> {
+        let done = self.with(py, |drive, _| Ok(drive.take_completed(parts)))?;
         done.map(Table::new).map_err(errors::internal)
     }
 

@@ -165,10 +165,11 @@ impl VirtualDrive {
         next_ns.map(|next_ns| next_ns.max(self.clock_ns)).into_iter().chain(certain_ns).min()
     }
 
-    /// Takes the requests completed by now since the last call, in the order of completion, as a table.
-    pub fn take_completed(&mut self) -> Result<RecordBatch, ArrowError> {
+    /// Takes the requests completed by now since the last call, in the order of completion, as a table, with the `parts` of
+    /// their times or without.
+    pub fn take_completed(&mut self, parts: bool) -> Result<RecordBatch, ArrowError> {
         let name = self.replay.resolved.config.name.clone();
-        self.receivers().for_host.get_or_insert_default().take(&name)
+        self.receivers().for_host.get_or_insert_default().take(&name, parts)
     }
 
     /// Like [`VirtualDrive::take_completed`], at most `most` of them and only number, time, and response time in ns.

@@ -9,8 +9,9 @@ pub(crate) use row::RequestRow;
 use writer::Writer;
 pub use writer::{RequestTable, RequestsTo};
 
-use arrow_array::{Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use flashtwin_bits::Slab;
 
 use crate::engine::{Arrived, Completed, Ledger, ServedBy};
 use crate::error::SimError;
@@ -40,20 +41,23 @@ impl Entry {
 /// Requests for a host that lives in the drive's time and sees completions when it is time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HostRequests {
-    /// The engine reports a completion as soon as it is certain.
-    ahead: Vec<(u64, Entry)>,
+    /// Large, so they stay where they are; the lists name their slots.
+    entries: Slab<Entry>,
+    /// The engine reports a completion as soon as it is certain: the time, and the entry.
+    ahead: Vec<(u64, u32)>,
     /// Completed by the host's clock, in this order, with the time.
-    done: Vec<(u64, Entry)>,
+    done: Vec<(u64, u32)>,
 }
 
 impl HostRequests {
     /// The controller has taken a trim in.
     pub(crate) fn trimmed(&mut self, arrived: &Arrived, now_ns: u64) {
-        self.ahead.push((now_ns, Entry::trimmed(arrived)));
+        self.ahead.push((now_ns, self.entries.insert(Entry::trimmed(arrived))));
     }
 
     pub(crate) fn completed(&mut self, arrived: &Arrived, done: &Completed<'_>) {
-        self.ahead.push((done.arrival_ns + done.total_ns, Entry::completed(arrived, done)));
+        let entry = self.entries.insert(Entry::completed(arrived, done));
+        self.ahead.push((done.arrival_ns + done.total_ns, entry));
     }
 
     /// The host's clock has come to `clock_ns`.
@@ -71,16 +75,28 @@ impl HostRequests {
     /// At most `most` of the requests completed by now, in their order: number, time, and response time.
     pub(crate) fn take_times(&mut self, most: usize) -> impl Iterator<Item = [u64; 3]> {
         let most = most.min(self.done.len());
-        self.done.drain(..most).map(|(done_ns, Entry { arrived, total_ns, .. })| {
+        self.done.drain(..most).map(|(done_ns, slot)| {
+            self.entries.free(slot);
+            let Entry { arrived, total_ns, .. } = self.entries[slot as usize];
             [arrived.number, done_ns, total_ns.unwrap_or(0)]
         })
     }
 
-    /// The requests completed since the last call: `id`, `done_ns` and the columns of the table of requests.
-    pub(crate) fn take(&mut self, system: &str) -> Result<RecordBatch, ArrowError> {
-        let (done_ns, done): (Vec<i64>, Vec<Entry>) =
-            self.done.drain(..).map(|(done_ns, entry)| (done_ns as i64, entry)).unzip();
-        let (schema, mut columns, _) = writer::batch(system, &done).into_parts();
+    /// The requests completed since the last call: `id`, `done_ns` and, of the columns of the table of requests, the response
+    /// time alone unless `parts` are wanted.
+    pub(crate) fn take(&mut self, system: &str, parts: bool) -> Result<RecordBatch, ArrowError> {
+        let done_ns: Vec<i64> = self.done.iter().map(|&(done_ns, _)| done_ns as i64).collect();
+        let entries = || self.done.iter().map(|&(_, slot)| &self.entries[slot as usize]);
+        let batch = if parts {
+            writer::batch(system, entries())
+        } else {
+            let id: ArrayRef =
+                Arc::new(entries().map(|entry| Some(entry.arrived.number)).collect::<UInt64Array>());
+            let response_ns = Arc::new(entries().map(|entry| entry.total_ns).collect::<UInt64Array>());
+            RecordBatch::try_from_iter_with_nullable([("id", id, false), ("response_ns", response_ns, true)])?
+        };
+        let (schema, mut columns, _) = batch.into_parts();
+        self.done.drain(..).for_each(|(_, slot)| self.entries.free(slot));
         let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
         fields[0] = Arc::new(Field::new("id", DataType::UInt64, false));
         fields.insert(1, Arc::new(Field::new("done_ns", DataType::Int64, false)));

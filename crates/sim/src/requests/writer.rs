@@ -103,8 +103,8 @@ impl Writer {
     }
 }
 
-pub(super) fn batch(system: &str, lot: &[Entry]) -> RecordBatch {
-    let rows: Vec<RequestRow<'_>> = lot.iter().map(|entry| RequestRow::of(system, entry)).collect();
+pub(super) fn batch<'a>(system: &'a str, lot: impl IntoIterator<Item = &'a Entry>) -> RecordBatch {
+    let rows: Vec<RequestRow<'_>> = lot.into_iter().map(|entry| RequestRow::of(system, entry)).collect();
     table(&rows, Nullable::All).1
 }
 
