@@ -100,7 +100,7 @@ impl FtlConfig {
 
     /// Kinds of data with an active block of their own in each plane.
     pub fn streams(&self) -> u32 {
-        Stream::count(self.partitions(), self.wear.levels())
+        Stream::in_use(&self.partition, self.wear.levels())
     }
 
     /// Blocks that a plane reserves: one for each kind of data, those of the translation pages, one for collection.

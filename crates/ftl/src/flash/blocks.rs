@@ -5,6 +5,7 @@ use crate::sabotage::sabotaged;
 use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
 use super::block_table::{BlockState, BlockTable, ERASES_AT, METADATA, Retirement, Word};
+use super::partition::PartitionConfig;
 use super::victim::VictimSelection;
 use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 use flashtwin_bits::{By, HugeSlice};
@@ -35,6 +36,11 @@ impl Stream {
     /// Number of streams. `levels`: wear levelling may move data.
     pub(crate) const fn count(partitions: u32, levels: bool) -> u32 {
         Self::COMMON + 2 * partitions + if levels { partitions } else { 0 }
+    }
+
+    /// Streams that ever have an open block.
+    pub(crate) fn in_use(partition: &PartitionConfig, levels: bool) -> u32 {
+        Self::count(partition.count(), levels) - partition.collected_with_others()
     }
 
     fn levels(self, partitions: u32) -> bool {
@@ -94,15 +100,15 @@ pub(crate) struct Blocks {
 impl Blocks {
     pub(crate) fn new(
         geometry: &Geometry,
-        partitions: u32,
+        partition: &PartitionConfig,
         wear: &WearConfig,
         victims: Box<dyn VictimSelection>,
     ) -> Self {
-        let streams = Stream::count(partitions, wear.levels());
+        let partitions = partition.count();
         let planes = (0..geometry.planes())
             .map(|_| PlaneState { fresh: 0, recycled: FreeBlocks::default(), valid_pages: 0 })
             .collect();
-        let active_shift = streams.next_power_of_two().ilog2();
+        let active_shift = Stream::count(partitions, wear.levels()).next_power_of_two().ilog2();
         Self {
             table: BlockTable { words: By::new(HugeSlice::zeroed(geometry.block_index_len())) },
             owner: By::new(HugeSlice::zeroed(geometry.page_index_len())),
@@ -120,7 +126,7 @@ impl Blocks {
             chip_of_plane: By::new(
                 geometry.all_planes().map(|plane| geometry.chip_of_plane(plane)).collect(),
             ),
-            plane_limit: Self::plane_limit_of(geometry, streams),
+            plane_limit: Self::plane_limit_of(geometry, Stream::in_use(partition, wear.levels())),
             valid_metadata: By::new(Vec::new()),
             retirement: Retirement::default(),
             geometry: geometry.clone(),

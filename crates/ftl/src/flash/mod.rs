@@ -66,7 +66,7 @@ impl Flash {
         let stays = geometry.program_pages > 1 && !allocation.wants_address();
         Self {
             filling: vec![Plane::new(0); if stays { keys.partition.count() as usize } else { 0 }],
-            blocks: Blocks::new(geometry, keys.partition.count(), keys.wear, victims),
+            blocks: Blocks::new(geometry, keys.partition, keys.wear, victims),
             collector: Collector::new(keys.gc, keys.partition, geometry),
             idle: keys.gc.idle.build(keys.gc.idle_reserve, keys.gc.idle_valid, geometry),
             allocation,

@@ -220,6 +220,7 @@ fn what_collection_moves_is_apart_only_if_isolation_persists() {
         let mut config = late_fifo(FtlConfig::default());
         (config.partition.policy, config.partition.partitions) = (PartitionPolicy::Volumes, 2);
         config.partition.isolation = isolation;
+        assert_eq!(config.streams(), if shared { 4 } else { 5 }, "one block fewer is kept back");
         let mut driver = Driver::of([1, 1, 1, 1, 12, 2], config, 4, 0);
         driver.ftl.assign_partitions(vec![0, 1, 0, 1]);
         let first: Vec<_> = (0..4).map(|lpn| write(&mut driver, lpn)).collect();

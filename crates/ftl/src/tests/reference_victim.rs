@@ -108,7 +108,7 @@ fn victims_are_those_that_a_scan_finds() {
             choices: Arc::clone(&choices),
         };
         driver.ftl.flash.blocks =
-            Blocks::new(&geometry, options.config.partitions(), &options.config.wear, Box::new(compared));
+            Blocks::new(&geometry, &options.config.partition, &options.config.wear, Box::new(compared));
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {
             driver.serve(workload.next()).unwrap();

@@ -8,7 +8,7 @@ fn each_count_that_is_not_that_of_the_owners_is_noticed() {
     let noticed = |damage: &dyn Fn(&mut Blocks), words: &str| {
         let geometry = geometry([1, 1, 1, 1, 6, 4]);
         let victims = VictimPolicy::Fifo.build(1, &geometry, 1, &Default::default());
-        let mut blocks = Blocks::new(&geometry, 1, &WearConfig::default(), victims);
+        let mut blocks = Blocks::new(&geometry, &PartitionConfig::default(), &WearConfig::default(), victims);
         (0..2).for_each(|_| assert!(blocks.program(plane, Stream::host(0), Owner::new(7)).is_some()));
         blocks.audit().unwrap();
         damage(&mut blocks);

@@ -111,7 +111,8 @@ pub struct PartitionConfig {
     #[schemars(extend("x-when" = "always"))]
     pub policy: PartitionPolicy,
     /// Partitions, from 1 to 32; 2 for `policy = "bloom-filters"`. Each has two active blocks in
-    /// every plane, one for the host and one for collection. For example 4.
+    /// every plane, one for the host and one for collection (`isolation = "initial"`: one for the collection of all).
+    /// For example 4.
     pub partitions: u32,
     /// Pages that collection may put into one block.
     #[schemars(extend("x-when" = "partitions"))]
@@ -151,6 +152,11 @@ impl PartitionConfig {
     /// Writes of the host in a window.
     fn window_writes(&self, footprint_pages: u32) -> u64 {
         ((f64::from(footprint_pages) * self.window) as u64).max(1)
+    }
+
+    /// Partitions whose collection needs no open block of its own.
+    pub(crate) fn collected_with_others(&self) -> u32 {
+        if self.isolation == Isolation::Initial { self.count() - 1 } else { 0 }
     }
 
     /// Where the second and each further partition begins, in bytes.

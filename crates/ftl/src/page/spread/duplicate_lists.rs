@@ -463,8 +463,12 @@ mod tests {
     fn three_duplicates() -> (Blocks, Vec<Ppn>, DuplicateLists, AllLinks) {
         let geometry = crate::tests::ds_ftl();
         let config = FtlConfig::default();
-        let mut blocks =
-            Blocks::new(&geometry, 1, &config.wear, config.gc.victim.build(1, &geometry, 0, &config.foreign));
+        let mut blocks = Blocks::new(
+            &geometry,
+            &config.partition,
+            &config.wear,
+            config.gc.victim.build(1, &geometry, 0, &config.foreign),
+        );
         let ppns: Vec<Ppn> = (0..5)
             .map(|lpn| blocks.program(Plane::new(0), Stream::host(0), Owner::of(Lpn::new(lpn))).unwrap())
             .collect();

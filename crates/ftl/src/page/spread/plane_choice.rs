@@ -118,7 +118,12 @@ mod tests {
     fn scene(policy: PlacePolicy, order: &str) -> (Geometry, Blocks, PlaneTurns) {
         let g = crate::tests::ds_ftl();
         let config = FtlConfig::default();
-        let blocks = Blocks::new(&g, 1, &config.wear, config.gc.victim.build(1, &g, 0, &config.foreign));
+        let blocks = Blocks::new(
+            &g,
+            &config.partition,
+            &config.wear,
+            config.gc.victim.build(1, &g, 0, &config.foreign),
+        );
         let places = PlaneTurns::new(policy, Order::try_from(order.to_owned()).unwrap(), &g);
         (g, blocks, places)
     }
