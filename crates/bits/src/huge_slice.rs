@@ -199,6 +199,9 @@ mod tests {
             assert!(table.iter().copied().eq(1..=len as u64));
             let filled = HugeSlice::filled([7u32, 9], len);
             assert!(filled.len() == len && filled.iter().all(|&item| item == [7, 9]));
+            // Zeros behind what is written stay as they are.
+            table[len / 2..].fill(0);
+            assert!(table.clone()[..] == table[..] && filled.clone()[..] == filled[..]);
         }
     }
 }
