@@ -27,9 +27,13 @@ def item(name: str, verdict: str, chart: dict[str, Any] | None) -> dict[str, Any
     return {
         "id": name, "title": f"Title of {name}", "place": f"Place of {name}", "verdict": verdict,
         "counts": dict.fromkeys(VERDICTS, 1), "orders": [2, 3], "chart": chart, "notes": ["A note of 12 %."],
-        "claims": [claim("agrees", 26.6, 26.6, 26.5), claim("not measurable", 1.0, None, None, "x")],
+        "claims": [
+            claim("agrees", 26.6, 26.6, 26.5), claim("not measurable", 1.0, None, None, "x"),
+            claim("agrees in sign and order", 71.0, 71.0, 7.1), claim("agrees in sign and order", 17.0, 57.0, 60.0),
+        ],
         "tables": [{"title": "More", "header": ["a", "b"], "rows": [["<x>", "1"]]}],
-        "explanation": "Since it is so.",
+        "explanation": "Since it is so.", "ours": name == "two",
+        "first": {"verdict": "agrees", "changed": "2026-11-25", "words": "it was otherwise"} if name == "two" else None,
     }  # fmt: skip
 
 
@@ -73,6 +77,10 @@ def test_the_page_holds_every_item(folder: Path) -> None:
         "26.6 %",
         "26.5 %",
         "at least 1 ×",
+        "0.1 × the published",
+        "Questions of ours about these numbers",
+        "by the rule until 2026-11-25: agrees",
+        "Until then it was otherwise. By that rule: agrees.",
         "web <vm>",
         "Since it is so.",
         "no trace",
