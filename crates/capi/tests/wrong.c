@@ -30,7 +30,7 @@ int main(void) {
     flashtwin_completion done[2];
     flashtwin_drive *twin = flashtwin_snapshot(drive);
     uint64_t next_ns = flashtwin_next_event_ns(twin);
-    if (flashtwin_submit(twin, 10, FLASHTWIN_READ, 0, 4096, NULL) != 1) return 10;
+    if (flashtwin_submit(twin, 10, FLASHTWIN_READ, 0, 4096, NULL, FLASHTWIN_NO_STREAM) != 1) return 10;
     flashtwin_close(twin);
     if (next_ns != flashtwin_next_event_ns(drive) || flashtwin_snapshot(NULL)) return 11;
     if (flashtwin_completed(drive, done, 0) != 0) return 6;
