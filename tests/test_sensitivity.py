@@ -60,7 +60,10 @@ def figures(plan: Sensitivity, **otherwise: tuple[float | None, float | None]) -
 
 
 def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
-    later = dict.fromkeys(("allocation", "order", "idle rule", "write cache", "suspension", "copies"), "not.")
+    later = dict.fromkeys(
+        ("allocation", "order", "idle rule", "write cache", "suspension", "ties", "zero page", "renewal", "copies"),
+        "not.",
+    )
     decided = ("merging = none", "concurrency = die", "write completes = programmed")
     plan = made_up({"hashing": "nothing is hashed.", "preload = footprint": "too large.", **later}, decided)
     facts = figures(
@@ -91,7 +94,7 @@ def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
     lowest = {claim.subject: claim.measured for claim in outcome.claims if claim.quantity.startswith("lowest")}
     assert lowest == {"x": -5.0, "y": 10.0}
     assert outcome.notes[:2] == ["Left out: hashing: nothing is hashed.", "Left out: preload = footprint: too large."]
-    assert len(outcome.notes) == 8, "what the presets have already is not left out"
+    assert len(outcome.notes) == 11, "what the presets have already is not left out"
     assert outcome.chart is not None
     same = plan.judge(figures(plan))
     assert {row[-1] for row in same.tables[0]["rows"]} == {"holds within 2 points"}
@@ -144,7 +147,7 @@ def test_the_choices_of_several_papers_stand_together(tmp_path: Path, monkeypatc
     home3 = cells["ds-ftl", "redirected writes, home3"]
     assert "–" not in home3["concurrency: chip / die / plane"]
     assert cells["ds-ftl", "reads below static"][AS_DECIDED] == "–", "the mean is over three workloads"
-    assert {row[0] for row in by_choice["rows"]} == set(CHOICES) - {"copies"}, "which neither paper has"
+    assert {row[0] for row in by_choice["rows"]} == set(CHOICES) - {"copies", "renewal"}, "which neither paper has"
     assert (tmp_path / "both" / "reproduction.md").read_text().startswith("## Which conclusions depend on which choice")
     assert 'id="choices"' in (tmp_path / "both" / "report.html").read_text()
     alone = running.run(chosen[:1], tmp_path / "alone", how)

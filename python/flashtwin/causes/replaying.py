@@ -91,8 +91,9 @@ def base_figures(result: Result) -> Figures:
     from flashtwin.results.intervals import Blocks
 
     ledger = result.table("wait_ledger").to_arrow().to_pylist()
-    several = "volumes" in result.table_names
-    volumes = len(set(result.table("volumes").to_arrow()["volume"].to_pylist())) if several else 0
+    table = "volumes"
+    several = table in result.table_names
+    volumes = len(set(result.table(table).to_arrow()["volume"].to_pylist())) if several else 0
     return Figures.of({**result.summary, VOLUMES: volumes}, ledger, Blocks.of(result.table).halves[0])
 
 

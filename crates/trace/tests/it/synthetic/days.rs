@@ -142,8 +142,9 @@ fn pages_are_renewed_one_by_one_or_by_extents_and_in_place() {
         let pages = trace.op.iter().zip(trace.offset_bytes.iter()).filter(|(op, _)| **op == Op::Read);
         let distinct = pages.map(|(_, offset)| offset).collect::<HashSet<_>>().len() as f64;
         let of_a_day = days[0].iter().collect::<HashSet<_>>().len() as f64;
-        // New extents lie elsewhere: 38 % of a day's on each of six days.
-        near("pages read", distinct / of_a_day, if renewed.is_none() { 1.0 + 0.38 * 6.0 } else { 1.0 }, 0.06);
+        // New extents lie elsewhere: as many of a day's as do not recur, on each of six days.
+        let new = if renewed.is_none() { 1.0 - mean(|of| of.0) } else { 0.0 };
+        near("pages read", distinct / of_a_day, 1.0 + new * 6.0, 0.06);
     }
     // Values written before lie among those that recur, so that their share is a little above the recipe's.
     let f = shares[0];
