@@ -20,6 +20,6 @@ from evidence.study import Study
 
 STUDIES: tuple[Study, ...] = (
     demo.STUDY, findings.STUDY, workloads.STUDY, model.STUDY, comparison.STUDY, papers.CAPTURED, peers.STUDY,
-    ranges.STUDY, placement.STUDY, handles.STUDY, papers.RECIPES, real_drives.STUDY, gains.STUDY, speed.STUDY,
-    speed.SWEEPS, volumes.STUDY, speed.LIVE,
+    ranges.STUDY, placement.STUDY, handles.STUDY, papers.RECIPES_RR_SSD, papers.RECIPES, real_drives.STUDY, gains.STUDY,
+    speed.STUDY, speed.SWEEPS, volumes.STUDY, speed.LIVE,
 )  # fmt: skip

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.compute as pc
+
 import flashtwin as ft
 from evidence import code
 from evidence.code import ROOT
-from evidence.forms import grid
+from evidence.forms import grid, span
 from evidence.studies.drives import PERIOD_S
 from evidence.study import CAPTURED, Data, Lab, MissingInputError, Study
 from flashtwin.characterization import statistics
@@ -23,19 +26,23 @@ CODE = (
     "python/flashtwin/results/rows.py",
     "python/flashtwin/characterization/statistics.py",
 )
+#: Of the RR-SSD paper's drive.
+CHIPS = 64
 OPTIONS: Mapping[str, Any] = {"period_s": PERIOD_S, **swc.PAPER.options}
 
 
 def measure(lab: Lab) -> Data:
     facts: dict[str, Facts] = {}
     contents: dict[str, Any] = {}
+    collided: dict[str, float] = {}
     unread: list[str] = []
     population = swc.population(_gathered(lab))
     for number, one in enumerate(population, 1):
         lab.say(f"{one.name} ({number} of {len(population)})")
         try:
             assert one.path is not None
-            found = ft.characterize(lab.note(ft.open(one.path, volume=one.volume)), **OPTIONS)
+            trace = ft.open(one.path, volume=one.volume)
+            found = ft.characterize(lab.note(trace), **OPTIONS)
         except ft.FlashtwinError as error:
             lab.say(f"{one.name} is left out: {error}")
             unread.append(one.name)
@@ -43,9 +50,33 @@ def measure(lab: Lab) -> Data:
         facts[one.name] = swc_causes.measured(found)
         if one.name in CAPTURED:
             contents[one.name] = _contents(found)
+            collided[one.name] = collisions(trace, CHIPS)
     who = swc.TraceStatistics(facts).who
     counts = {"traces": len(facts), **who.counts, "not_read": unread}
-    return {"counts": counts, "claims": _claims(facts), "contents": contents}
+    return {"counts": counts, "claims": _claims(facts), "contents": contents, "collided": collided}
+
+
+def collisions(trace: ft.Trace, chips: int) -> float:
+    """The share of read requests whose pages lie on fewer chips because they share contents, in percent.
+
+    Pages take turns over the chips, and a content lies where it came first. Equal pages of a request are one read.
+    """
+    table = trace.to_arrow()
+    lists = pc.fill_null(pc.list_value_length(table["content_digest"]), 0).to_numpy()
+    request = np.repeat(np.arange(len(lists)), lists)
+    within = np.arange(len(request)) - np.repeat(np.cumsum(lists) - lists, lists)
+    address = table["offset_bytes"].to_numpy()[request] // 4096 + within.astype(np.uint64)
+    page = np.unique(address, return_inverse=True)[1]
+    content = pc.list_flatten(table["content_digest"]).combine_chunks().dictionary_encode().indices.to_numpy()
+    home = page[np.unique(content, return_index=True)[1]][content]
+    reads = table["op"].to_numpy()[request] == 0
+
+    def different(of: np.ndarray) -> np.ndarray:
+        pairs = np.unique(request[reads] * 2**32 + of[reads])
+        return np.bincount(pairs // 2**32, minlength=len(lists))
+
+    possible = np.minimum(different(content), different(page % chips))
+    return float(np.mean(different(home % chips)[possible > 0] < possible[possible > 0]) * 100)
 
 
 def _gathered(lab: Lab) -> Path:
@@ -114,6 +145,7 @@ def pages(data: Data) -> Data:
             [figure, published, " / ".join(f"{contents[name][key]:,.{digits}f}" for name in CAPTURED)]
             for key, _, figure, published, digits in CONTENTS
         )),
+        "collided": span(data["collided"].values(), lambda share: f"{share:.2g} %"),
         "by_trace": {key: [contents[name][key] for name in CAPTURED]
                      for key in ("duplicate_write", "rewrite", "most_of_reads", "read_before", "entries")},
     }  # fmt: skip

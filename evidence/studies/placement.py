@@ -10,9 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
-import numpy as np
-import pyarrow.compute as pc
-
 import flashtwin as ft
 from evidence import code
 from evidence.forms import change, grid, signed, span
@@ -36,8 +33,6 @@ PAPER: Sets = {
     "device": "rr-ssd", "replay.period_s": PERIOD_S,
     **{key: value for key, value in SETUP.sets.items() if key != "ftl.allocation.order"},
 }  # fmt: skip
-#: Of that drive.
-PAPER_CHIPS = 64
 #: Of the aged drive, which is as small as the trace asks for: the paper's blocks of 256 would be 16 a plane.
 BLOCK_PAGES = 32
 _STATIC: Sets = {"ftl.allocation.policy": "static"}
@@ -100,11 +95,10 @@ def measure(lab: Lab) -> Data:
     def add(ground: str, trace: str, found: Mapping[str, Any]) -> None:
         grounds.setdefault(ground, {})[trace] = found
 
-    screened, collided = {}, {}
+    screened = {}
     for name in CAPTURED:
         trace = lab.trace(name)
         screened[name] = _screened(lab, trace)
-        collided[name] = collisions(trace, PAPER_CHIPS)
         add("paper", name, _cases(lab, trace, PAPER, CLOCKS, PLACEMENTS, MEANS))
         for half in _halves(trace):
             add(HALF, half.name, _cases(lab, lab.note(half), PAPER, CLOCKS))
@@ -118,7 +112,7 @@ def measure(lab: Lab) -> Data:
             fastest = 2.0 ** knee(lab, trace, drive)
             found = _cases(lab, trace, {**drive, "engine.hash_lanes": 0}, [fastest * load for load in LOADS])
             add(twin, name, dict(zip((f"{load:g}" for load in LOADS), found.values(), strict=True)))
-    return {"grounds": grounds, "screened": screened, "collided": collided}
+    return {"grounds": grounds, "screened": screened}
 
 
 def _halves(trace: ft.Trace) -> Iterator[ft.Trace]:
@@ -131,29 +125,6 @@ def _screened(lab: Lab, trace: ft.Trace) -> Mapping[str, float | None]:
     orders = ["".join(order) for order in permutations("CWDP")]
     systems = {one: _system("ca-ssd", PAPER, _STATIC, {"ftl.allocation.order": one}) for one in orders}
     return {one: found.get("response.read.mean_ns") for one, found in lab.replays(trace, systems).items()}
-
-
-def collisions(trace: ft.Trace, chips: int) -> float:
-    """The share of read requests whose pages lie on fewer chips because they share contents, in percent.
-
-    Pages take turns over the chips, and a content lies where it came first. Equal pages of a request are one read.
-    """
-    table = trace.to_arrow()
-    lists = pc.fill_null(pc.list_value_length(table["content_digest"]), 0).to_numpy()
-    request = np.repeat(np.arange(len(lists)), lists)
-    within = np.arange(len(request)) - np.repeat(np.cumsum(lists) - lists, lists)
-    address = table["offset_bytes"].to_numpy()[request] // 4096 + within.astype(np.uint64)
-    page = np.unique(address, return_inverse=True)[1]
-    content = pc.list_flatten(table["content_digest"]).combine_chunks().dictionary_encode().indices.to_numpy()
-    home = page[np.unique(content, return_index=True)[1]][content]
-    reads = table["op"].to_numpy()[request] == 0
-
-    def different(of: np.ndarray) -> np.ndarray:
-        pairs = np.unique(request[reads] * 2**32 + of[reads])
-        return np.bincount(pairs // 2**32, minlength=len(lists))
-
-    possible = np.minimum(different(content), different(page % chips))
-    return float(np.mean(different(home % chips)[possible > 0] < possible[possible > 0]) * 100)
 
 
 def _system(design: str, *sets: Sets) -> System:
@@ -249,7 +220,6 @@ def pages(data: Data) -> Data:
         ],
         "programs": answers(paper, QUESTIONS[MARGINAL[0]], "1", "programs"),
         "orders": _orders(data["screened"]),
-        "collided": span(data["collided"].values(), lambda share: f"{share:.2g} %"),
         "placements": _placements(paper, clocks),
         "grounds": len(grounds), "choices_made": len(OTHERWISE), "twin_names": list(TWINS),
         "cases": sum(len(of) for cases in grounds.values() for of in cases.values()),
