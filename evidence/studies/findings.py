@@ -65,7 +65,9 @@ def collisions(trace: ft.Trace, chips: int) -> float:
     lists = pc.fill_null(pc.list_value_length(table["content_digest"]), 0).to_numpy()
     request = np.repeat(np.arange(len(lists)), lists)
     within = np.arange(len(request)) - np.repeat(np.cumsum(lists) - lists, lists)
-    address = table["offset_bytes"].to_numpy()[request] // 4096 + within.astype(np.uint64)
+    # Volumes lie one behind another.
+    begins = table["volume"].to_numpy().astype(np.uint64) * 2**48 + table["offset_bytes"].to_numpy() // 4096
+    address = begins[request] + within.astype(np.uint64)
     page = np.unique(address, return_inverse=True)[1]
     content = pc.list_flatten(table["content_digest"]).combine_chunks().dictionary_encode().indices.to_numpy()
     home = page[np.unique(content, return_index=True)[1]][content]

@@ -52,21 +52,22 @@ def _verdicts(paper: Mapping[str, Any]) -> list[str]:
     for ours, title in ((False, "The paper's tables and figures"), (True, "Questions of ours about these numbers")):
         items = [item for item in paper["items"] if item["ours"] is ours]
         lines += ["", f"{title}:", "", *_verdict_table(items)] if items else []
-    changed = [item for item in paper["items"] if item["first"]]
-    if changed:
-        rows = [
-            [
-                f"`{item['id']}`",
-                item["verdict"],
-                item["first"]["verdict"],
-                item["first"]["changed"],
-                item["first"]["words"],
-            ]
-            for item in changed
-        ]
-        header = ["item", "verdict", "by the first rule", "changed on", "until then"]
-        lines += ["", "Rules that were changed after results were seen:", "", *_table(header, rows)]
+    if changed := changed_rules(paper):
+        lines += ["", "Rules that were changed after results were seen:", "", *_table(CHANGED, changed)]
     return lines[1:]
+
+
+#: The columns of `changed_rules`.
+CHANGED = ["item", "verdict", "by the first rule", "changed on", "until then"]
+
+
+def changed_rules(paper: Mapping[str, Any]) -> list[list[str]]:
+    """Items whose rule was changed after results were seen, with the verdict by each rule."""
+    return [
+        [f"`{item['id']}`", item["verdict"], first["verdict"], first["changed"], first["words"]]
+        for item in paper["items"]
+        if (first := item.get("first"))
+    ]
 
 
 def _verdict_table(items: Sequence[Mapping[str, Any]]) -> list[str]:

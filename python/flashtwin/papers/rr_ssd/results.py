@@ -417,9 +417,8 @@ def _notes_renewal(_: ByWorkload) -> list[str]:
     return [
         "A share f of a day's reads is of contents read the day before. In the recipes as they ship the rest are "
         "whole extents elsewhere. With `reads.renewed_pages` the trace overwrites the rest in place, so many "
-        "neighbouring pages at a time. Writes and f stay. Contents die that the recipes as they ship keep, so that "
-        "`webvm` and `mail` miss the popularity of a week's reads, and `hadoop` the space. The key was added on "
-        "2026-11-28, after results were seen.",
+        "neighbouring pages at a time. Writes and f stay. By single pages `webvm` and `mail` miss the popularity of a "
+        "week's reads, and `hadoop` the space. The key was added on 2026-11-28, after results were seen.",
         "A read that is redirected shortens the queue of those that stay. Of a long queue whose reads are chosen one "
         "by one, the share of the wait that is saved is 1 - (1 - f)^2. Of whole trains it is f.",
     ]
