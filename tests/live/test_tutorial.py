@@ -14,8 +14,9 @@ from .serving import run
 
 #: Differences allowed between two runs of the work: times in inodes, random numbers in the superblock.
 NOT_TWICE_THE_SAME_PERCENT = 2.0
-#: Second reads of a file system depend on its cache.
-NOT_TWICE_READ_PERCENT = 10.0
+#: A file system reads ahead by windows of 32 pages, more or fewer of them by its cache and by time. Of 14 runs of the
+#: work each read 750 to 826 pages.
+NOT_TWICE_READ_PAGES = 4 * 32
 #: The work on one processor: ext4 allocates by the processor a program runs on, and its journal follows. Of 14
 #: recordings on two processors 12 wrote 4,155 to 4,158 pages and two 4,071, the rest in the journal; of 14 on one all
 #: wrote 4,158.
@@ -56,10 +57,10 @@ def test_a_build_and_a_database_from_recording_to_a_drive(typed: Path) -> None:
     assert rows["flash_writes.unique"]["served"] < 0.8 * rows["host_pages_written"]["served"]
     for name, row in rows.items():
         if row["served"] and not name.startswith("response."):
-            reads = name == "page_ops.unmapped_reads"
-            assert abs(row["difference_percent"]) < (NOT_TWICE_READ_PERCENT if reads else NOT_TWICE_THE_SAME_PERCENT), (
-                row
-            )
+            if name == "page_ops.unmapped_reads":
+                assert abs(row["replayed"] - row["served"]) <= NOT_TWICE_READ_PAGES, row
+            else:
+                assert abs(row["difference_percent"]) < NOT_TWICE_THE_SAME_PERCENT, row
 
 
 def flashtwin(folder: Path, *words: str) -> str:
