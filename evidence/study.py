@@ -5,7 +5,7 @@ import inspect
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +29,8 @@ DATA = ROOT / "evidence" / "data"
 SCRATCH = ROOT / "out" / "evidence"
 #: The traces that were recorded with all contents, by the names of their files.
 CAPTURED = ("webvm", "mail", "homes", "trans")
+#: A day of a server of FIU, as far as a public sample goes. No statement of ours was made by looking at it.
+FIU_DAY = "fiu_mail-01_day1_first10007.blkparse.zst"
 #: Folders that a study may need, each an option of the command.
 INPUTS = {"captured": "the recorded traces", "samples": "public traces", "drives": "measurements of drives"}
 #: Replays given to the core at one time. Their results are in memory until the last is done.
@@ -76,6 +78,16 @@ class Lab:
         if not path.is_file():
             raise MissingInputError(f"{path.parent} has no {path.name}")
         return self.note(ft.open(path, to_s=to_s))
+
+    def others(self, scale: float, names: Sequence[str] = ()) -> Iterator[tuple[str, ft.Trace]]:
+        """Traces that no statement was made by: a public day, and all or some workloads that the papers describe."""
+        if not names:
+            path = self.folder("samples") / FIU_DAY
+            if not path.is_file():
+                raise MissingInputError(f"{path.parent} has no {path.name}")
+            yield "FIU mail, a day", self.note(ft.open(path))
+        for name in names or ft.workloads():
+            yield name, self.note(ft.synthesize(name, scale))
 
     def note(self, trace: ft.Trace) -> ft.Trace:
         self.traces[trace.name] = trace.digest

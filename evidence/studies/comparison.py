@@ -1,8 +1,10 @@
 """Each system as its paper has it, on the recorded traces and one aged drive, and its gains on other drives."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+import flashtwin as ft
 from evidence.code import ROOT
 from evidence.forms import NOTHING, change, grid, ratio, signed, span, us
 from evidence.studies.drives import AGED, PERIOD_S, drive, figures, preset
@@ -19,32 +21,49 @@ DRIVES = ("rr-ssd", "tlc-unit-2021", "micron-7450-max-800")
 SPEEDS = (1.0, 20.0)
 LANES = (1, 16)
 DESIGNS = ("conventional", "ca-ssd", "rr-ssd")
+#: The papers' workloads at so much of their length. Every trace that was not captured has as many periods.
+OTHERS_SCALE = 0.02
+PERIODS = 7
+#: A figure, the system that it changes from, and the one that it changes to.
+MOVES = {
+    "pages programmed": ("programs", "conventional", "ca-ssd"),
+    "mean response": ("all_ns", "conventional", "ca-ssd"),
+    "copies: mean read": ("read_ns", "ca-ssd", "rr-ssd"),
+    "copies: programmed": ("programs", "ca-ssd", "rr-ssd"),
+}
 
 
 def measure(lab: Lab) -> Data:
-    traces, elsewhere = {}, {}
+    traces, elsewhere, others = {}, {}, {}
     for name in CAPTURED:
         trace = lab.trace(name)
         systems = {system: preset(system, system, drive(name), AGED) for system in SYSTEMS}
         replays = lab.replays(trace, systems)
         traces[name] = {system: figures(replays[system]) for system in SYSTEMS}
-        places = list(itertools.product(DRIVES, SPEEDS, LANES))
-        replays = lab.replays(
-            trace, {f"{design} {place}": _on(design, *place) for design in DESIGNS for place in places}
-        )
-        elsewhere[name] = [
-            {"drive": place[0], "speed": place[1], "lanes": place[2],
-             **{design: figures(replays[f"{design} {place}"], "all_ns", "read_ns", "programs") for design in DESIGNS}}
-            for place in places
-        ]  # fmt: skip
-    return {"traces": traces, "elsewhere": elsewhere}
+        elsewhere[name] = _places(lab, trace, PERIOD_S)
+    for name, trace in lab.others(OTHERS_SCALE):
+        others[name] = _places(lab, trace, trace.info["duration_ns"] / 1e9 / PERIODS)
+    return {"traces": traces, "elsewhere": elsewhere, "others": others}
 
 
-def _on(design: str, device: str, speed: float, lanes: int) -> System:
+def _places(lab: Lab, trace: ft.Trace, period_s: float) -> list[dict[str, Any]]:
+    """The three designs on every drive, at every clock, with every number of lanes."""
+    places = list(itertools.product(DRIVES, SPEEDS, LANES))
+    replays = lab.replays(
+        trace, {f"{design} {place}": _on(design, period_s, *place) for design in DESIGNS for place in places}
+    )
+    return [
+        {"drive": place[0], "speed": place[1], "lanes": place[2],
+         **{design: figures(replays[f"{design} {place}"], "all_ns", "read_ns", "programs") for design in DESIGNS}}
+        for place in places
+    ]  # fmt: skip
+
+
+def _on(design: str, period_s: float, device: str, speed: float, lanes: int) -> System:
     """A design on another drive. Where pages go and which copy is read are its own."""
     file = ROOT / "devices" / "real" / f"{device}.toml"
     sets: Mapping[str, Value] = {
-        "device": str(file) if file.is_file() else device, "replay.speed": speed, "replay.period_s": PERIOD_S,
+        "device": str(file) if file.is_file() else device, "replay.speed": speed, "replay.period_s": period_s,
         "engine.hash_lanes": lanes,
     }  # fmt: skip
     return preset(design, design, sets)
@@ -67,43 +86,58 @@ def pages(data: Data) -> Data:
             for name in ("conventional", "ca-ssd", "static", "ds-ftl")
         },
         "ca_writes": [change(of["conventional"]["write_ns"], of["ca-ssd"]["write_ns"]) for of in traces.values()],
-        **_elsewhere(data["elsewhere"]),
+        **_elsewhere(data["elsewhere"], data["others"]),
     }
 
 
-def _elsewhere(traces: Mapping[str, list[Data]]) -> Data:
-    """Gains on every drive, under every load: a row a drive and load with the range over the traces."""
-    cells = [cell for of in traces.values() for cell in of]
+def _elsewhere(captured: Mapping[str, list[Data]], others: Mapping[str, list[Data]]) -> Data:
+    """Gains on every drive, under every load, with the range over the traces, and trace by trace."""
+    cells, unseen = ([cell for of in traces.values() for cell in of] for traces in (captured, others))
 
-    def moves(chosen: Iterable[Data], figure: str, before: str, after: str) -> list[float]:
-        found = (change(cell[before][figure], cell[after][figure]) for cell in chosen)
-        return [one for one in found if one is not None]
+    def ranges(chosen: Sequence[Data]) -> list[str]:
+        return [span(moves(chosen, *move), signed) for move in MOVES.values()]
 
-    rows = []
-    for device, speed, lanes in itertools.product(DRIVES, SPEEDS, LANES):
-        here = [cell for cell in cells if (cell["drive"], cell["speed"], cell["lanes"]) == (device, speed, lanes)]
-        spans = (
-            span(moves(here, figure, before, after), signed)
-            for figure, before, after in (
-                ("programs", "conventional", "ca-ssd"), ("all_ns", "conventional", "ca-ssd"),
-                ("read_ns", "ca-ssd", "rr-ssd"), ("programs", "ca-ssd", "rr-ssd"),
-            )
-        )  # fmt: skip
-        rows.append([f"`{device}`", f"{speed:g}", f"{lanes}", *spans])
-    head = ["drive", "speed", "lanes", "pages programmed", "mean response", "copies: mean read", "copies: programmed"]
+    rows = [
+        [
+            f"`{device}`",
+            f"{speed:g}",
+            f"{lanes}",
+            *ranges([one for one in cells if _place(one) == (device, speed, lanes)]),
+        ]
+        for device, speed, lanes in itertools.product(DRIVES, SPEEDS, LANES)
+    ]
+    return {
+        "elsewhere": grid(["drive", "speed", "lanes", *MOVES], rows),
+        "elsewhere_cells": len(cells),
+        "others": grid(["workload", *MOVES], ([f"`{name}`", *ranges(of)] for name, of in others.items())),
+        "others_traces": len(others),
+        "others_cells": len(unseen),
+        "seen": _statements(cells),
+        "unseen": _statements(unseen),
+    }
+
+
+def moves(cells: Iterable[Data], figure: str, before: str, after: str) -> list[float]:
+    found = (change(cell[before][figure], cell[after][figure]) for cell in cells)
+    return [one for one in found if one is not None]
+
+
+def _place(cell: Data) -> tuple[str, float, int]:
+    return cell["drive"], cell["speed"], cell["lanes"]
+
+
+def _statements(cells: Sequence[Data]) -> Data:
+    """The ranges that README states."""
+    fewer, responses, reads, copied = MOVES.values()
     many = [cell for cell in cells if cell["lanes"] == max(LANES)]
     return {
-        "elsewhere": grid(head, rows),
-        "elsewhere_cells": len(cells),
-        "ca_programs": moves(cells, "programs", "conventional", "ca-ssd"),
+        "ca_fewer": [-one for one in moves(cells, *fewer)],
         "ca_responses": {
-            device: moves((cell for cell in many if cell["drive"] == device), "all_ns", "conventional", "ca-ssd")
-            for device in DRIVES
+            device: moves((cell for cell in many if cell["drive"] == device), *responses) for device in DRIVES
         },
-        "ca_fewer": [-one for one in moves(cells, "programs", "conventional", "ca-ssd")],
-        "rr_on_paper": moves((cell for cell in cells if cell["drive"] == "rr-ssd"), "read_ns", "ca-ssd", "rr-ssd"),
-        "rr_elsewhere": moves((cell for cell in cells if cell["drive"] != "rr-ssd"), "read_ns", "ca-ssd", "rr-ssd"),
-        "rr_programs": moves(cells, "programs", "ca-ssd", "rr-ssd"),
+        "rr_on_paper": moves((cell for cell in cells if cell["drive"] == "rr-ssd"), *reads),
+        "rr_elsewhere": moves((cell for cell in cells if cell["drive"] != "rr-ssd"), *reads),
+        "rr_programs": moves(cells, *copied),
     }
 
 
@@ -111,4 +145,10 @@ def _amplification(one: Data) -> str:
     return ratio(one["programs"] / one["pages_written"]) if one["pages_written"] else NOTHING
 
 
-STUDY = Study("comparison", "all systems on the recorded traces, as their papers have them", measure, pages)
+STUDY = Study(
+    "comparison",
+    "all systems on the recorded traces, as their papers have them",
+    measure,
+    pages,
+    needs="`--captured DIR`, public traces, `--samples DIR`",
+)

@@ -37,6 +37,10 @@ MAIN = ("kioxia-cm7-r-3840", "sk-hynix-pe8110-960")
 #: The others stand on two traces, one with many duplicates and the one with the fewest, with deduplication and copies.
 OTHERS = ("micron-7450-max-800", "solidigm-p5520-1920")
 CONTRAST = ("mail", "trans")
+#: Workloads as the papers describe them, each at a scale whose footprint is near that of the captures. They stand on
+#: the drives of `MAIN` with deduplication and copies.
+DESCRIBED: Mapping[str, float] = {"rr-ssd/hadoop": 0.3, "rr-ssd/desktop": 0.2, "ds-ftl/home1": 0.05, "ca-ssd/mids": 0.3}
+PERIODS = 7
 SEEDS = (1, 2, 3)
 #: The traces that have all seeds on the first drive.
 SEEDED = ("webvm", "mail", "trans")
@@ -55,7 +59,7 @@ STATIC = "near the knee, static placement"
 #: A drive is below its knee while its mean write takes no longer: an idle one takes 8 to 28 us, a program over 1 ms.
 KNEE_NS = 100_000
 #: The clocks that are tried are powers of 2: the exponents.
-SLOWEST, FASTEST = -8, 8
+SLOWEST, FASTEST = -8, 12
 #: Spare flash, as a share of the trace's pages, and program units of a block.
 SPARE, BLOCK_UNITS = 0.2, 4
 #: The ground of the twins that the fit measures (`flashtwin.drives.twin.small`), the same for all designs.
@@ -127,16 +131,25 @@ def measure(lab: Lab) -> Data:
         recorded = lab.trace(trace)
         for name in (*MAIN, *(OTHERS if trace in CONTRAST else ())):
             lab.say(f"{trace} on {name}")
-            drives[name][trace] = _grid(lab, recorded, name, seeds=SEEDS if trace in SEEDED else SEEDS[:1])
+            seeds, designs = SEEDS if trace in SEEDED else SEEDS[:1], SYSTEMS if name in MAIN else COPYING
+            drives[name][trace] = _grid(lab, recorded, name, seeds, {}, designs)
         if trace in CONTRAST:
             causes[trace] = {
                 one.effect: _switched(lab, recorded, one, drives[MAIN[0]][trace]["knee"]) for one in CAUSES
             }
+    for name, scale in DESCRIBED.items():
+        for described, made in lab.others(scale, [name]):
+            for drive in MAIN:
+                lab.say(f"{described} on {drive}")
+                ground = {"replay.period_s": made.info["duration_ns"] / 1e9 / PERIODS}
+                drives[drive][described] = _grid(lab, made, drive, SEEDS[:1], ground, COPYING)
     return {"drives": drives, "causes": causes}
 
 
-def _grid(lab: Lab, trace: ft.Trace, name: str, seeds: Sequence[int]) -> dict[str, Any]:
-    drive = keys(name, trace)
+def _grid(
+    lab: Lab, trace: ft.Trace, name: str, seeds: Sequence[int], more: Mapping[str, Value], names: Sequence[str]
+) -> dict[str, Any]:
+    drive = {**keys(name, trace), **more}
     at = knee(lab, trace, drive)
     loads = {}
     for load in (NEAR, PAST, STATIC) if name in MAIN else (NEAR, PAST):
@@ -144,7 +157,6 @@ def _grid(lab: Lab, trace: ft.Trace, name: str, seeds: Sequence[int]) -> dict[st
         if load == STATIC:
             ground["ftl.allocation.policy"] = "static"
         drawn = seeds if load == NEAR and name == MAIN[0] else SEEDS[:1]
-        names = SYSTEMS if name in MAIN else COPYING
         each = {f"{seed}": lab.replays(trace, systems(names, {**ground, "seed": seed})) for seed in drawn}
         loads[load] = {system: {seed: figures(kept[system], *WORDS) for seed, kept in each.items()} for system in names}
     return {"duplicate_percent": trace.info["duplicate_write_percent"], "knee": at, "loads": loads}
