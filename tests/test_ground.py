@@ -23,6 +23,9 @@ from flashtwin.results.trees import literal
 from .conftest import Cli
 
 GOAL = goal_of("all.mean")
+#: The MD5 of 4,096 zero bytes.
+ZEROES = "620f0b67a91f7f74151bc5be745b7110"
+ZERO_PAGE = ("ftl.zero_page", "mapped")
 PAPERS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
 
 
@@ -237,6 +240,26 @@ def test_on_equal_ground_nothing_is_said(cli: Cli, small_trace: Path, tmp_path: 
     figures = [line.split()[-2:] for line in done.out.splitlines()[1:]]
     assert all(one == other for one, other in figures), "static is conventional with merging, on another device"
     assert json.loads((tmp_path / "out" / "study.json").read_text())["equal_ground"] is True
+
+
+def test_a_comparison_says_what_is_done_with_zeroes(cli: Cli, tmp_path: Path) -> None:
+    """One of four written pages is zeroes; a read of them takes no flash once the map serves them."""
+    words = [f"{1000 * at} 1 p {8 * at} 8 W 7 0 {ZEROES if at % 4 == 0 else f'{at:032x}'}" for at in range(40)]
+    words += [f"{1_000_000_000 + at} 1 p {8 * at} 8 R 7 0 {ZEROES if at % 4 == 0 else f'{at:032x}'}" for at in range(9)]
+    (tmp_path / "some.fiu").write_text("".join(f"{line}\n" for line in words))
+    told = "Zeroes are 33.3 % of page reads and 25.0 % of page writes. They {} (ftl.zero_page = {}; try {})."
+    systems = ("some.fiu", "--systems", "conventional,ca-ssd")
+    stored = told.format("lie on flash like other pages", "stored", "mapped")
+    assert stored in cli("compare", *systems, status=0).err
+    set_to = ("--set", "ftl.zero_page=mapped")
+    mapped = told.format("take no flash, because the map serves them", "mapped", "stored")
+    assert mapped in cli("compare", *systems, *set_to, "--out", "out", status=0).err
+    cli("report", "out", status=0)
+    assert mapped in (tmp_path / "out" / "report.html").read_text()
+    one_of_them = {"stored": configs("ca-ssd")["ca-ssd"], "mapped": with_set(configs("ca-ssd")["ca-ssd"], *ZERO_PAGE)}
+    assert ground.zeroes({"zero_read_percent": 9.0}, one_of_them) is None, "a key that differs is told as ground"
+    assert keys(ground.ground(one_of_them)) == ["ftl.zero_page"]
+    assert ground.zeroes({"zero_read_percent": 0.01}, configs("ca-ssd")) is None
 
 
 def test_explain_stands_on_equal_ground_too(cli: Cli, small_trace: Path) -> None:

@@ -101,6 +101,8 @@ def replay_all(
             trace = source.to_replay(stream=stream, progress=bars.job, notify=say)
             systems = without_contents(trace, chosen, say) if any_systems else chosen
             suitable = running.fitted(trace, systems, bars.job)
+            if zeroes := ground.zeroes(trace.info, {name: system.config for name, system in suitable.items()}):
+                say(zeroes)
             if path is not None:
                 replay_into(
                     path, trace, suitable, running.threads, bars.job, say,

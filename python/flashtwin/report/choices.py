@@ -61,6 +61,10 @@ def gathered(study: StudyFolder) -> list[tuple[str, list[str], str]]:
     return [row for row in rows if len(set(row[1])) > 1] if sources else []
 
 
+def zeroes(study: StudyFolder) -> str | None:
+    return ground.zeroes(study.trace, _configs(study))
+
+
 def was_made_equal(study: StudyFolder) -> bool:
     return study.info.get("equal_ground") is True
 

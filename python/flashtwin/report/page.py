@@ -240,5 +240,7 @@ def _origin(study: TraceResults) -> list[tuple[str, str]]:
         rows.append(("Baseline", study.baseline.label))
         if choices.was_made_equal(study):
             rows.append(("Ground", f"that of {study.baseline.label} for all systems (--equal-ground)"))
+        if zeroes := choices.zeroes(study):
+            rows.append(("Zeroes", zeroes))
     rows += [("Also of the trace", text) for text in choices.minor_faults(study)]
     return rows

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flashtwin import units
 from flashtwin.results.keys import KEYS, Config, K, mattering, table_of, traits
 from flashtwin.results.trees import leaves, literal
 
@@ -23,6 +24,9 @@ from flashtwin.results.trees import leaves, literal
 LABELS = frozenset(name for name, key in KEYS.items() if key.label)
 #: Ground that moves neither reads nor writes: chance, and the life that wear is a share of.
 QUIET = frozenset(name for name, key in KEYS.items() if not (key.label or key.moves or key.design))
+
+#: With fewer zeroes than this among page reads and writes, what is done with them moves nothing.
+ZEROES_PERCENT = 0.05
 
 #: Systems that are a page allocation: the DS-FTL paper compares them as such.
 ALLOCATIONS = ("dynamic", "hipa")
@@ -109,6 +113,28 @@ def ground(configs: Mapping[str, Config]) -> list[Difference]:
 def warnings(configs: Mapping[str, Config]) -> list[str]:
     """One line for each key of the ground that differs and moves reads or writes by itself."""
     return [one.line for one in ground(configs) if one.warns]
+
+
+def zeroes(trace: Mapping[str, Any], configs: Mapping[str, Config]) -> str | None:
+    """What all systems do with the zeroes of a trace; None if it is known to have next to none, or if they differ.
+
+    A few zeroes decide much where all share one flash page: their reads queue up at its chip.
+
+    Args:
+        trace: the trace's `info`, as a study keeps it.
+        configs: resolved configurations by system.
+    """
+    shares = {word: trace.get(f"zero_{word}_percent") or 0.0 for word in ("read", "write")}
+    values = {config["ftl"].get("zero_page", "stored") for config in configs.values()}
+    if max(shares.values()) < ZEROES_PERCENT or len(values) != 1:
+        return None
+    value = values.pop()
+    told = (
+        f"Zeroes are {units.percent(shares['read'])} of page reads and {units.percent(shares['write'])} of page writes."
+    )
+    other = "stored" if value == "mapped" else "mapped"
+    kept = "take no flash, because the map serves them" if value == "mapped" else "lie on flash like other pages"
+    return f"{told} They {kept} (ftl.zero_page = {value}; try {other})."
 
 
 def equal(configs: Mapping[str, Config]) -> dict[str, dict[str, Any]]:
