@@ -51,7 +51,10 @@ Data goes to stdout, messages to stderr; progress is shown on a terminal only. E
 files only.
 
 [Shared options](#shared-options) stand at the end; `flashtwin VERB --help` prints all options of a verb.
-`--json` prints JSON instead of a table.
+`--json` prints JSON instead of a table. `NO_COLOR=1` takes the colours away.
+
+Your shell completes verbs and options after `eval "$(_FLASHTWIN_COMPLETE=bash_source flashtwin)"` in `~/.bashrc`.
+For zsh it is `zsh_source`, for fish `fish_source`.
 """
 CONFIGURATION = """
 # Configuration

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import flashtwin as ft
+from flashtwin.cli import VERBS
 from flashtwin.cli._talk import duration
 
 from .conftest import PROGRAM, Cli, Process, clean_environment, finished, fiu_trace, started
@@ -191,6 +192,32 @@ def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
         program.communicate(timeout=60)
     assert "rr-ssd" in drawn
     assert "/s" in drawn
+
+
+def test_a_shell_completes_verbs_and_options() -> None:
+    """As Click has it: the shell asks with words and the place of the one that is typed."""
+
+    def completions(words: str, at: int) -> set[str]:
+        asked = {"COMP_WORDS": f"flashtwin {words}", "COMP_CWORD": f"{at}", "_FLASHTWIN_COMPLETE": "bash_complete"}
+        out = finished(PROGRAM, env={**clean_environment(), **asked}).out
+        return {line.partition(",")[2] for line in out.splitlines()}
+
+    assert completions("re", 1) == {verb for verb in VERBS if verb.startswith("re")}
+    assert {"--system", "--set"} <= completions("replay --s", 2)
+    source = finished(PROGRAM, env={**clean_environment(), "_FLASHTWIN_COMPLETE": "bash_source"})
+    assert (source.status, "complete -o nosort -F" in source.out) == (0, True)
+
+
+def test_errors_have_no_colour_where_none_is_wanted(tmp_path: Path) -> None:
+    for wanted, shown in (({}, True), ({"NO_COLOR": "1"}, False)):
+        terminal, other_end = pty.openpty()
+        where = {**clean_environment(), "TERM": "xterm", **wanted}
+        with started(PROGRAM, "replay", "no.fiu", cwd=tmp_path, env=where, stderr=other_end) as program:
+            os.close(other_end)
+            drawn = drain(terminal)
+            program.communicate(timeout=60)
+        assert "error:" in drawn
+        assert ("\x1b[" in drawn) is shown
 
 
 def drain(terminal: int) -> str:

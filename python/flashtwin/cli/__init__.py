@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+from click.shell_completion import shell_complete
 
 from flashtwin import __version__
 from flashtwin.cli._talk import error, say
@@ -46,6 +47,8 @@ VERBS = {
     "version": "Print the version.",
 }
 _MODULES = {"devices": "systems"}
+#: Set by a shell that asks for completions, as Click has it: `eval "$(_FLASHTWIN_COMPLETE=bash_source flashtwin)"`.
+COMPLETE = "_FLASHTWIN_COMPLETE"
 
 
 class Verbs(click.Group):
@@ -103,6 +106,12 @@ def run(args: list[str]) -> int:
         error("standard output is closed, but results go there; send it to a file, or to /dev/null")
         return 2
     _take_any_letter()
+    if asked := os.environ.get(COMPLETE):
+        return shell_complete(flashtwin, {}, "flashtwin", COMPLETE, asked)
+    return _invoked(args)
+
+
+def _invoked(args: list[str]) -> int:
     try:
         with _notes(), flashtwin.make_context("flashtwin", list(args) or ["--help"]) as ctx:
             status: int = flashtwin.invoke(ctx)
@@ -161,10 +170,10 @@ def _is_of_output(failure: OSError) -> bool:
     """Whether results could not be printed.
 
     Trying again would not tell, for what could not be written is gone by then. But only `click.echo` and
-    the last flush of `run` write to stdout, and talk that cannot be written to stderr is no error.
+    the last flush of `_invoked` write to stdout, and talk that cannot be written to stderr is no error.
     """
     *_, (innermost, _) = traceback.walk_tb(failure.__traceback__)
-    return innermost.f_code in (click.echo.__code__, run.__code__)
+    return innermost.f_code in (click.echo.__code__, _invoked.__code__)
 
 
 def _drop_output() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,8 +25,9 @@ def say(text: str) -> None:
 
 
 def error(text: str) -> None:
-    """An error, to stderr; colour only on a terminal."""
-    say(f"{click.style('error:', fg='red', bold=True)} {text}")
+    """An error, to stderr; colour only on a terminal, and not where `NO_COLOR` asks for none (no-color.org)."""
+    word = "error:" if os.environ.get("NO_COLOR") else click.style("error:", fg="red", bold=True)
+    say(f"{word} {text}")
 
 
 def data(text: str) -> None:
