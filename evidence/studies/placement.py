@@ -13,6 +13,7 @@ from typing import Any
 import flashtwin as ft
 from evidence import code
 from evidence.forms import change, grid, signed, span
+from evidence.studies.comparison import OTHERS_SCALE, PERIODS
 from evidence.studies.drives import AGED, PERIOD_S, SPARE, blocks, figures, preset
 from evidence.studies.gains import keys, knee
 from evidence.studies.ranges import LEAST
@@ -85,7 +86,7 @@ OTHERWISE: Mapping[str, Sets] = {
     "reads wait for programs": CHOICES["buffer reads"]["off"],
     "stripes of four pages": {"ftl.allocation.stripe_pages": 4},
 }
-HALF = "half of a trace"
+HALF, OTHERS = "half of a trace", "other workloads"
 FIGURES = ("read_ns", "read_p99_ns", "all_ns", "programs")
 
 
@@ -112,6 +113,9 @@ def measure(lab: Lab) -> Data:
             fastest = 2.0 ** knee(lab, trace, drive)
             found = _cases(lab, trace, {**drive, "engine.hash_lanes": 0}, [fastest * load for load in LOADS])
             add(twin, name, dict(zip((f"{load:g}" for load in LOADS), found.values(), strict=True)))
+    for name, trace in lab.others(OTHERS_SCALE):
+        period_s = trace.info["duration_ns"] / 1e9 / PERIODS
+        add(OTHERS, name, _cases(lab, trace, {**PAPER, "replay.period_s": period_s}, CLOCKS))
     return {"grounds": grounds, "screened": screened}
 
 
@@ -214,6 +218,7 @@ def pages(data: Data) -> Data:
             for name, one in QUESTIONS.items()
         },
         "placing_first": {clock: _placing_first(drive, clock) for clock in clocks},
+        "others": _spans(grounds[OTHERS], QUESTIONS), "others_traces": len(grounds[OTHERS]),
         "aged_harm": [
             trace for trace, case in grounds["aged"].items()
             if all(answers({trace: case}, QUESTIONS[MARGINAL[0]], clock)[0] > LEAST for clock in clocks)
@@ -243,7 +248,7 @@ def _choices(drive: Mapping[str, Mapping[str, Data]], clocks: Sequence[str]) -> 
 def _over(drive: Mapping[str, Mapping[str, Data]], question: Question, clock: str) -> dict[str, Any]:
     """The range of an answer over traces, ages and choices, and the choice that moves its mean most."""
     found = {name: answers(cases, question, clock) for name, cases in drive.items()}
-    means = {name: statistics.fmean(of) for name, of in found.items() if name != HALF}
+    means = {name: statistics.fmean(of) for name, of in found.items() if name not in (HALF, OTHERS)}
     most = max(means, key=lambda name: abs(means[name] - means["paper"]))
     every = [one for of in found.values() for one in of]
     return {
@@ -253,14 +258,18 @@ def _over(drive: Mapping[str, Mapping[str, Data]], question: Question, clock: st
 
 
 def _placing_first(drive: Mapping[str, Mapping[str, Data]], clock: str) -> dict[str, Any]:
-    """In how many cases placing alone leaves shorter reads than copying alone, and where it does not."""
+    """In how many cases placing alone leaves shorter reads than copying alone, the same, and longer ones."""
     (placed, copied), others = (QUESTIONS[one] for one in ("placing alone", "copying alone")), []
-    cases = 0
+    cases = ties = 0
     for name, of in drive.items():
         pairs = zip(of, answers(of, placed, clock), answers(of, copied, clock), strict=True)
-        others += [f"{trace} ({name})" for trace, by_placing, by_copying in pairs if by_placing >= by_copying]
-        cases += len(of)
-    return {"cases": cases, "holds": cases - len(others), "not": others}
+        for trace, by_placing, by_copying in pairs:
+            cases += 1
+            if abs(by_placing - by_copying) <= LEAST:
+                ties += 1
+            elif by_placing > by_copying:
+                others.append(f"{trace} ({name})")
+    return {"cases": cases, "ties": ties, "holds": cases - ties - len(others), "not": others}
 
 
 def _by_trace(paper: Mapping[str, Data], clocks: Sequence[str]) -> list[str]:
