@@ -262,9 +262,13 @@ def _placing_first(drive: Mapping[str, Mapping[str, Data]], clock: str) -> dict[
     (placed, copied), others = (QUESTIONS[one] for one in ("placing alone", "copying alone")), []
     cases = ties = 0
     for name, of in drive.items():
-        pairs = zip(of, answers(of, placed, clock), answers(of, copied, clock), strict=True)
-        for trace, by_placing, by_copying in pairs:
+        for trace, case in of.items():
+            moved = [answers({trace: case}, one, clock) for one in (placed, copied)]
+            if not all(moved):
+                # Nothing is read.
+                continue
             cases += 1
+            (by_placing,), (by_copying,) = moved
             if abs(by_placing - by_copying) <= LEAST:
                 ties += 1
             elif by_placing > by_copying:
