@@ -20,6 +20,7 @@ from evidence.study import Study
 
 STUDIES: tuple[Study, ...] = (
     demo.STUDY, findings.STUDY, workloads.STUDY, model.STUDY, comparison.STUDY, papers.CAPTURED, peers.STUDY,
-    ranges.STUDY, placement.STUDY, handles.STUDY, papers.RECIPES_RR_SSD, papers.RECIPES, real_drives.STUDY, gains.STUDY,
+    ranges.STUDY, placement.STUDY, placement.OTHERS,
+    handles.STUDY, papers.RECIPES_RR_SSD, papers.RECIPES, real_drives.STUDY, gains.STUDY,
     speed.STUDY, speed.SWEEPS, volumes.STUDY, speed.LIVE,
 )  # fmt: skip

@@ -86,7 +86,7 @@ OTHERWISE: Mapping[str, Sets] = {
     "reads wait for programs": CHOICES["buffer reads"]["off"],
     "stripes of four pages": {"ftl.allocation.stripe_pages": 4},
 }
-HALF, OTHERS = "half of a trace", "other workloads"
+HALF = "half of a trace"
 FIGURES = ("read_ns", "read_p99_ns", "all_ns", "programs")
 
 
@@ -113,10 +113,16 @@ def measure(lab: Lab) -> Data:
             fastest = 2.0 ** knee(lab, trace, drive)
             found = _cases(lab, trace, {**drive, "engine.hash_lanes": 0}, [fastest * load for load in LOADS])
             add(twin, name, dict(zip((f"{load:g}" for load in LOADS), found.values(), strict=True)))
+    return {"grounds": grounds, "screened": screened}
+
+
+def measure_others(lab: Lab) -> Data:
+    """The same questions on workloads that no answer was made by."""
+    found = {}
     for name, trace in lab.others(OTHERS_SCALE):
         period_s = trace.info["duration_ns"] / 1e9 / PERIODS
-        add(OTHERS, name, _cases(lab, trace, {**PAPER, "replay.period_s": period_s}, CLOCKS))
-    return {"grounds": grounds, "screened": screened}
+        found[name] = _cases(lab, trace, {**PAPER, "replay.period_s": period_s}, CLOCKS)
+    return {"cases": found}
 
 
 def _halves(trace: ft.Trace) -> Iterator[ft.Trace]:
@@ -218,7 +224,6 @@ def pages(data: Data) -> Data:
             for name, one in QUESTIONS.items()
         },
         "placing_first": {clock: _placing_first(drive, clock) for clock in clocks},
-        "others": _spans(grounds[OTHERS], QUESTIONS), "others_traces": len(grounds[OTHERS]),
         "aged_harm": [
             trace for trace, case in grounds["aged"].items()
             if all(answers({trace: case}, QUESTIONS[MARGINAL[0]], clock)[0] > LEAST for clock in clocks)
@@ -228,6 +233,16 @@ def pages(data: Data) -> Data:
         "placements": _placements(paper, clocks),
         "grounds": len(grounds), "choices_made": len(OTHERWISE), "twin_names": list(TWINS),
         "cases": sum(len(of) for cases in grounds.values() for of in cases.values()),
+    }  # fmt: skip
+
+
+def others_pages(data: Data) -> Data:
+    cases = data["cases"]
+    clocks = [f"{clock:g}" for clock in CLOCKS]
+    return {
+        "traces": len(cases), "table": _spans(cases, QUESTIONS),
+        "placing_first": {clock: _placing_first({"": cases}, clock) for clock in clocks},
+        "more": {clock: answers(cases, QUESTIONS[MARGINAL[0]], clock) for clock in clocks},
     }  # fmt: skip
 
 
@@ -248,7 +263,7 @@ def _choices(drive: Mapping[str, Mapping[str, Data]], clocks: Sequence[str]) -> 
 def _over(drive: Mapping[str, Mapping[str, Data]], question: Question, clock: str) -> dict[str, Any]:
     """The range of an answer over traces, ages and choices, and the choice that moves its mean most."""
     found = {name: answers(cases, question, clock) for name, cases in drive.items()}
-    means = {name: statistics.fmean(of) for name, of in found.items() if name not in (HALF, OTHERS)}
+    means = {name: statistics.fmean(of) for name, of in found.items() if name != HALF}
     most = max(means, key=lambda name: abs(means[name] - means["paper"]))
     every = [one for of in found.values() for one in of]
     return {
@@ -328,5 +343,9 @@ def _orders(screened: Mapping[str, Mapping[str, float]]) -> Data:
 CODE = (
     *code.REPLAY, "evidence/studies/gains.py", "python/flashtwin/papers/designs.py",
     "python/flashtwin/papers/rr_ssd/common.py",
+)  # fmt: skip
+OTHERS = Study(
+    "placement-others", "the same on workloads that no answer was made by", measure_others, others_pages, CODE,
+    needs="public traces, `--samples DIR`",
 )  # fmt: skip
 STUDY = Study("placement", "when copying is better than placing", measure, pages, CODE)
