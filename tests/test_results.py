@@ -41,7 +41,7 @@ def written(trace: ft.Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_system_writes_what_the_schema_says(trace: ft.Trace) -> None:
     found: set[str] = set()
-    for system in ft.systems():
+    for system in [*ft.systems(), ft.system("rr-ssd", mirror="conventional")]:
         result = ft.replay(trace, system, period_s=0.005, per_request=True)
         found |= {path for path in fields(result.summary) if not path.startswith("config.")}
         assert {name: tuple(result.table(name).column_names) for name in result.table_names} == schema.TABLES

@@ -28,7 +28,7 @@ KEYS: list[dict[str, Any]] = [
     {"engine.merge_reads": "same-page"}, {"nand.blocks_per_plane": 40}, {"ftl.gc.idle": "reserve"},
     {"nand.page_bytes": 16_384}, {"replay.content": "zipf(0.8,200)"}, {"replay.content": "same-as-address"},
     {"ftl.partition.policy": "streams", "ftl.partition.partitions": 3},
-    {"ftl.partition.policy": "sizes", "ftl.partition.sizes": "6K"},
+    {"ftl.partition.policy": "sizes", "ftl.partition.sizes": "6K"}, {"replay.mirror": "conventional"},
 ]  # fmt: skip
 
 

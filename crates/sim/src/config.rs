@@ -438,6 +438,17 @@ pub enum PartialWrite {
     Ignore,
 }
 
+/// Drive that answers the host during a replication pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mirror {
+    /// None: a pass takes no time.
+    #[default]
+    None,
+    /// A page-mapped drive on the same device, which ignores contents and gets the same requests.
+    Conventional,
+}
+
 /// How the trace is replayed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -459,6 +470,11 @@ pub struct ReplayConfig {
     /// The RR-SSD paper has a day.
     #[schemars(extend("x-moves" = "reads and writes: how often copies are made"))]
     pub period_s: f64,
+    /// Drive that answers requests which arrive during a replication pass: `none`, because a pass
+    /// takes no time, or `conventional` (RR-SSD paper III.B: the Mirror SSD). Not with
+    /// `queue_depth` or `queue_limit`.
+    #[schemars(extend("x-when" = "copies-at-period-ends", "x-moves" = "reads and writes: which drive answers those that arrive during a pass"))]
+    pub mirror: Mirror,
     /// Seconds of the trace's own clock after which figures count: requests that arrive from then
     /// on, and operations ordered from then on. The drive goes on as it is. For example 600: ten
     /// minutes.
@@ -500,6 +516,7 @@ impl Default for ReplayConfig {
             queue_depth: 0,
             queue_limit: 0,
             period_s: 86_400.0,
+            mirror: Mirror::None,
             warm_up_s: 0.0,
             preload: Preload::FirstReads,
             preload_contents: PreloadContents::Own,

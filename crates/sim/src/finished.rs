@@ -5,6 +5,7 @@ use flashtwin_trace::Outline;
 
 use crate::engine::{Engine, EngineCounts};
 use crate::metrics::{Metrics, PeriodResponse};
+use crate::mirror::MirrorCounts;
 use crate::replication_time::PhaseTime;
 use crate::resolve::Resolved;
 use crate::totals::Totals;
@@ -32,6 +33,8 @@ pub(crate) struct FinishedRun<'a> {
     pub(crate) engine: Engine<Ftl, Metrics>,
     pub(crate) periods: Vec<PeriodRow>,
     pub(crate) replication_passes: u64,
+    /// `None` unless a mirror answers during passes.
+    pub(crate) mirror: Option<MirrorCounts>,
     /// `None` if contents are not known.
     pub(crate) plane_contents: Option<By<Plane, Vec<PlaneContents>>>,
     /// `None` unless they are counted.

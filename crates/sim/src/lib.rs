@@ -16,6 +16,7 @@ mod history;
 mod keys;
 pub mod memory;
 mod metrics;
+mod mirror;
 mod overwriting;
 mod parquet_file;
 mod periods;
@@ -35,8 +36,8 @@ mod virtual_drive;
 
 pub use aged::AgedDrives;
 pub use config::{
-    Arbitration, Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite,
-    Preload, PreloadContents, ReplayConfig, Suspend, WriteCompletes, schema,
+    Arbitration, Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, Mirror, MultiPlane,
+    PartialWrite, Preload, PreloadContents, ReplayConfig, Suspend, WriteCompletes, schema,
 };
 pub use error::{ConfigError, SimError};
 pub use handles::told_partitions;

@@ -34,10 +34,15 @@ pub(crate) fn check(
     limits: MemoryLimits,
 ) -> Result<(), ConfigError> {
     let geometry = &resolved.device.geometry;
-    let TableBytes { reserved_bytes, touched_bytes } =
-        tables(&resolved.config.ftl, geometry, footprint, contents);
-    let by_volume = volumes * VOLUME_BYTES;
-    let (reserved_bytes, touched_bytes) = (reserved_bytes + by_volume, touched_bytes + by_volume);
+    let mut needed =
+        TableBytes { reserved_bytes: volumes * VOLUME_BYTES, touched_bytes: volumes * VOLUME_BYTES };
+    let mirror = resolved.mirror();
+    for drive in mirror.iter().chain([resolved]) {
+        let more = tables(&drive.config.ftl, geometry, footprint, contents);
+        needed.reserved_bytes += more.reserved_bytes;
+        needed.touched_bytes += more.touched_bytes;
+    }
+    let TableBytes { reserved_bytes, touched_bytes } = needed;
     let (name, gb) = (&resolved.config.name, |bytes: u64| bytes as f64 / 1e9);
     if let Some(left) = limits.address_space_bytes.filter(|&left| reserved_bytes > left) {
         return Err(ConfigError(format!(
@@ -103,6 +108,16 @@ mod tests {
         let error = with(Some(space), Some(memory - 1)).unwrap_err();
         let figures = "1.6 GB of memory (logical pages: 200000000, contents: 0, volumes: 0), 1.6 GB are left";
         assert!(error.contains(figures), "{error}");
+        let mirrored = [("replay.mirror".into(), "conventional".into())];
+        let [alone, both] = [&[][..], &mirrored].map(|sets| resolve("rr-ssd", sets).unwrap());
+        let own = tables(&alone.config.ftl, &alone.device.geometry, 200_000_000, 0);
+        let space = Some(own.reserved_bytes + needed.reserved_bytes);
+        let with = |drive: &Resolved, memory_bytes| {
+            let limits = MemoryLimits { address_space_bytes: space, memory_bytes: Some(memory_bytes) };
+            check(drive, (200_000_000, 0, 0), limits).is_ok()
+        };
+        assert!(with(&alone, own.touched_bytes) && !with(&both, own.touched_bytes + memory - 1));
+        assert!(with(&both, own.touched_bytes + memory));
         let error = with_volumes(100_000, None, Some(memory)).unwrap_err();
         assert!(
             error.contains(

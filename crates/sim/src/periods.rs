@@ -7,6 +7,7 @@ use crate::engine::{Engine, EngineCounts};
 use crate::error::SimError;
 use crate::finished::{FinishedRun, PeriodRow};
 use crate::metrics::Metrics;
+use crate::mirror::MirrorCounts;
 use crate::replication_time::{PhaseTime, phase_time};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
@@ -36,14 +37,14 @@ impl Periods {
         *self = Self { rows: Vec::new(), first_start_ns: start_ns, engine_before, ftl_before };
     }
 
-    /// Cuts a row. Between periods the controller also replicates.
+    /// Cuts a row. Between periods the controller also replicates; how long its pass takes.
     pub(crate) fn end(
         &mut self,
         engine: &mut Engine<Ftl, Metrics>,
         resolved: &Resolved,
         end_ns: i64,
         replicate: bool,
-    ) -> Result<(), SimError> {
+    ) -> Result<PhaseTime, SimError> {
         let mut phase = PhaseTime::default();
         if replicate {
             engine.end_period(|ops| phase = phase_time(ops, &resolved.device))?;
@@ -66,7 +67,7 @@ impl Periods {
         if resolved.config.verify {
             engine.controller().audit()?;
         }
-        Ok(())
+        Ok(phase)
     }
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn finish(
     periods: Periods,
     before: &Totals,
     trace: &Outline,
-    resolved: &Resolved,
+    (resolved, mirror): (&Resolved, Option<MirrorCounts>),
 ) -> Result<RunResult, SimError> {
     let end_ns = engine.now_ns();
     let requests = engine.accounts_mut().observer.receivers.finish(end_ns)?;
@@ -91,6 +92,7 @@ pub(crate) fn finish(
         engine,
         periods: periods.rows,
         replication_passes: if replicates { passes } else { 0 },
+        mirror,
         hash_queue: (0.0, 0),
     };
     Ok(RunResult { requests, ..crate::result::collect(finished) })

@@ -11,7 +11,7 @@ use flashtwin_settings::{Keys, from_tree, set};
 use flashtwin_trace::ContentSource;
 use serde_json::{Map, Value};
 
-use crate::config::{Concurrency, Config, EngineConfig, MultiPlane, WriteCompletes, schema};
+use crate::config::{Concurrency, Config, EngineConfig, Mirror, MultiPlane, WriteCompletes, schema};
 use crate::error::ConfigError;
 use crate::files::{DeviceFile, LISTED, Layer, blamed, dotted, system_layers};
 use crate::keys::ignored_because;
@@ -286,6 +286,13 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
     if config.replay.queue_limit > 0 && config.replay.queue_depth > 0 {
         let expected = "0 with replay.queue_depth, which says itself how many requests are under way";
         return Err(wrong("replay.queue_limit", config.replay.queue_limit, expected));
+    }
+    if config.replay.mirror != Mirror::None
+        && (config.replay.queue_limit > 0 || config.replay.queue_depth > 0)
+    {
+        let expected = "none with replay.queue_depth or replay.queue_limit, because requests then arrive as others are \
+                        answered, and two drives answer at different times; with ft.Drive the host waits for answers itself";
+        return Err(wrong("replay.mirror", "\"conventional\"", expected));
     }
     check_engine(&config.engine, device.geometry.planes_per_die)?;
     check_batches(&config)?;

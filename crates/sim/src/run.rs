@@ -6,12 +6,13 @@ use flashtwin_nand::FlashArray;
 use flashtwin_trace::{Op, Outline, PageSource, Progress, Window};
 
 use crate::aged::{self, AgedDrives};
-use crate::config::{PartialWrite, Preload, ReplayConfig};
-use crate::engine::{Arrivals, Engine};
+use crate::config::{Config, PartialWrite, Preload, ReplayConfig};
+use crate::engine::{Arrivals, Engine, simulated_ns};
 use crate::error::{ConfigError, SimError, stop_if_asked};
 use crate::handles::told_partitions;
 use crate::memory;
 use crate::metrics::{ByVolume, Metrics, Receivers};
+use crate::mirror::Mirror;
 use crate::periods::{Periods, finish};
 use crate::preload::preload;
 use crate::requests::{RequestLog, RequestsTo};
@@ -195,6 +196,7 @@ fn new_drive(
 pub(crate) struct Replay {
     pub(crate) resolved: Resolved,
     pub(crate) engine: Engine<Ftl, Metrics>,
+    mirror: Option<Box<Mirror>>,
     period_ns: i64,
     period_end_ns: i64,
     periods: Periods,
@@ -204,6 +206,42 @@ pub(crate) struct Replay {
     traffic: Traffic,
     /// Counted during the warm-up.
     before: Totals,
+}
+
+/// A drive before the trace, which has so many requests; `None`: not known yet.
+fn new_engine(
+    source: &dyn PageSource,
+    resolved: &Resolved,
+    requests: Option<u64>,
+    progress: &dyn Progress,
+    drives: Option<&AgedDrives>,
+) -> Result<Engine<Ftl, Metrics>, SimError> {
+    let trace = source.outline();
+    let config = &resolved.config;
+    let geometry = &resolved.device.geometry;
+    let new = || new_drive(source, resolved, contents(trace, config));
+    let fill = |(ftl, flash): &mut (Ftl, FlashArray)| preload(ftl, flash, source, resolved, progress);
+    let (ftl, flash) = aged::drive(trace, resolved, drives, new, fill)?;
+    // Spreading hashes pages while they wait in RAM, which costs the write nothing.
+    let hashes = config.ftl.mapping == flashtwin_ftl::Mapping::Content;
+    let metrics = Metrics::new(geometry.chips(), requests);
+    let device = &resolved.device;
+    let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
+    if config.replay.queue_depth == 0 {
+        engine.limit_queues(config.replay.queue_limit);
+    }
+    engine.direct_by(config.ftl.partition.handles());
+    let checkpoint_s = config.ftl.mapping_cache.checkpoint_s;
+    if checkpoint_s > 0.0 {
+        engine.checkpoint_every((checkpoint_s * 1e9) as u64);
+    }
+    Ok(engine)
+}
+
+/// Pages with an unknown content before the trace are given one of their own.
+fn contents(trace: &Outline, config: &Config) -> u32 {
+    let nameless = if config.replay.preload == Preload::Footprint { trace.pages() } else { 0 };
+    trace.content_count.saturating_add(nameless)
 }
 
 impl Replay {
@@ -217,31 +255,14 @@ impl Replay {
     ) -> Result<Self, SimError> {
         let trace = source.outline();
         let config = &resolved.config;
-        let geometry = &resolved.device.geometry;
-        // Pages with an unknown content before the trace are given one of their own.
-        let nameless = if config.replay.preload == Preload::Footprint { trace.pages() } else { 0 };
-        let contents = trace.content_count.saturating_add(nameless);
-        let volumes = trace.volumes.len() as u64;
-        memory::check(resolved, (u64::from(trace.pages()), u64::from(contents), volumes), memory_limits())?;
-        let new = || new_drive(source, resolved, contents);
-        let fill = |(ftl, flash): &mut (Ftl, FlashArray)| preload(ftl, flash, source, resolved, progress);
-        let (ftl, flash) = aged::drive(trace, resolved, drives, new, fill)?;
-        // Spreading hashes pages while they wait in RAM, which costs the write nothing.
-        let hashes = config.ftl.mapping == flashtwin_ftl::Mapping::Content;
-        let metrics = Metrics::new(geometry.chips(), requests);
-        let device = &resolved.device;
-        let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
-        if config.replay.queue_depth == 0 {
-            engine.limit_queues(config.replay.queue_limit);
-        }
-        engine.direct_by(config.ftl.partition.handles());
-        let checkpoint_s = config.ftl.mapping_cache.checkpoint_s;
-        if checkpoint_s > 0.0 {
-            engine.checkpoint_every((checkpoint_s * 1e9) as u64);
-        }
+        let sizes = (trace.pages().into(), contents(trace, config).into(), trace.volumes.len() as u64);
+        memory::check(resolved, sizes, memory_limits())?;
+        let engine = |resolved: &Resolved| new_engine(source, resolved, requests, progress, drives);
+        let mirror = resolved.mirror().map(|mirror| engine(&mirror)).transpose()?;
         Ok(Self {
             resolved: resolved.clone(),
-            engine,
+            engine: engine(resolved)?,
+            mirror: mirror.map(|engine| Box::new(Mirror::new(engine, config.verify))),
             period_ns: period_ns(config.replay.period_s),
             period_end_ns: period_ns(config.replay.period_s),
             periods: Periods::default(),
@@ -285,6 +306,7 @@ impl Replay {
             read_modify_write: partial_write == PartialWrite::ReadModifyWrite,
         };
         self.engine.begin_window();
+        self.mirror.iter_mut().for_each(|mirror| mirror.begin_window());
         for index in 0..window.len() {
             let done = window.first_request + index as u64;
             if done & 0x3fff == 0 {
@@ -294,7 +316,7 @@ impl Replay {
             }
             while window.time_ns[index] >= boundary {
                 if queue_depth == 0 {
-                    self.engine.advance(arrivals.simulated_ns(boundary))?;
+                    self.advance(arrivals.simulated_ns(boundary))?;
                 }
                 if self.warm_up_ns == Some(boundary) {
                     self.traffic.add(&window, index);
@@ -303,12 +325,29 @@ impl Replay {
                 stop_if_asked(progress)?;
                 boundary = self.next_boundary_ns();
             }
-            self.engine.serve(&arrivals, index)?;
+            match &mut self.mirror {
+                None => self.engine.serve(&arrivals, index)?,
+                Some(mirror) => mirror.serve(&arrivals, index, &mut self.engine)?,
+            }
         }
         if self.warm_up_ns.is_some() {
             self.traffic.add(&window, window.len());
         }
         Ok(())
+    }
+
+    /// Lets simulated time pass.
+    pub(crate) fn advance(&mut self, time_ns: u64) -> Result<(), SimError> {
+        self.engine.advance(time_ns)?;
+        self.mirror.as_mut().map_or(Ok(()), |mirror| mirror.advance(time_ns, &mut self.engine))
+    }
+
+    /// The next event of a drive that has completed fewer `requests`.
+    pub(crate) fn next_event_ns(&self, requests: u64) -> Option<u64> {
+        let completed: u64 = self.engine.accounts().counts.requests.iter().sum();
+        let next_ns = self.engine.next_event_ns().filter(|_| completed < requests);
+        let mirror = self.mirror.as_ref().filter(|mirror| mirror.completed() < requests);
+        next_ns.into_iter().chain(mirror.and_then(|mirror| mirror.next_event_ns())).min()
     }
 
     /// The next time of the trace's clock at which a period or the warm-up ends.
@@ -320,7 +359,11 @@ impl Replay {
     #[cold]
     pub(crate) fn cross(&mut self, boundary: i64, first: u64) -> Result<(), SimError> {
         if boundary == self.period_end_ns {
-            self.periods.end(&mut self.engine, &self.resolved, boundary, true)?;
+            let pass = self.periods.end(&mut self.engine, &self.resolved, boundary, true)?;
+            if let Some(mirror) = &mut self.mirror {
+                let begin_ns = simulated_ns(boundary, self.resolved.config.replay.speed);
+                mirror.begin_pass((begin_ns, pass.parallel_ns))?;
+            }
             self.period_end_ns = boundary.saturating_add(self.period_ns);
         }
         if self.warm_up_ns == Some(boundary) {
@@ -335,6 +378,7 @@ impl Replay {
         self.before = Totals::of(&self.engine, self.traffic.bytes);
         self.before.engine.requests = self.traffic.requests;
         self.periods.restart(&self.engine, self.warm_up_ns.take().unwrap_or(0));
+        self.mirror.iter_mut().for_each(|mirror| mirror.restart());
         self.engine.accounts_mut().restart();
         self.engine.accounts_mut().observer.restart(first, now_ns);
     }
@@ -343,6 +387,7 @@ impl Replay {
     pub(crate) fn finish(mut self, trace: &Outline) -> Result<RunResult, SimError> {
         let total = trace.requests;
         self.engine.drain()?;
+        let mirror = self.mirror.take().map(|mirror| mirror.finish(&mut self.engine)).transpose()?;
         let completed: u64 = self.engine.accounts().counts.requests.iter().sum();
         if completed != total {
             let text = format!("{} of {total} requests were never completed", total - completed);
@@ -351,7 +396,7 @@ impl Replay {
         // A host in virtual time may have let more periods pass.
         let last = if total == 0 { 0 } else { trace.duration_ns + 1 }.max(self.periods.last_ns());
         self.periods.end(&mut self.engine, &self.resolved, last, false)?;
-        finish(self.engine, self.periods, &self.before, trace, &self.resolved)
+        finish(self.engine, self.periods, &self.before, trace, (&self.resolved, mirror))
     }
 }
 

@@ -7,7 +7,7 @@ use flashtwin_ftl::{Content, Ftl, Mapping};
 use flashtwin_nand::{Chip, FlashArray};
 use flashtwin_trace::{ContentSource, FirstAccess, Op, Outline, PageQuality, Window, marks};
 
-use crate::config::PartialWrite;
+use crate::config::{Mirror, PartialWrite};
 use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError};
 use crate::memory;
@@ -90,6 +90,11 @@ impl SteppedDrive {
         if config.ftl.mapping_cache.is_on() {
             let text =
                 "ftl.mapping_cache: a drive by another clock than the trace's has all mapping tables in RAM";
+            return Err(ConfigError(text.into()).into());
+        }
+        if config.replay.mirror != Mirror::None {
+            let text =
+                "replay.mirror: a drive by another clock than the trace's has no mirror: set it to none";
             return Err(ConfigError(text.into()).into());
         }
         memory::check(&resolved, (u64::from(logical_pages), u64::from(contents), 1), memory_limits())?;
@@ -183,7 +188,7 @@ impl SteppedDrive {
             // Completed requests are counted with the last period.
             return self.engine.end_period(|_| ());
         }
-        self.periods.end(&mut self.engine, &self.resolved, self.clock_ns as i64, true)
+        self.periods.end(&mut self.engine, &self.resolved, self.clock_ns as i64, true).map(|_| ())
     }
 
     /// Serves everything under way and returns the results, as a replay does.
@@ -192,6 +197,6 @@ impl SteppedDrive {
         let last_ns = if self.outline.requests == 0 { 0 } else { self.outline.duration_ns + 1 };
         let last_ns = last_ns.max(self.engine.now_ns() as i64);
         self.periods.end(&mut self.engine, &self.resolved, last_ns, false)?;
-        finish(self.engine, self.periods, &Totals::default(), &self.outline, &self.resolved)
+        finish(self.engine, self.periods, &Totals::default(), &self.outline, (&self.resolved, None))
     }
 }

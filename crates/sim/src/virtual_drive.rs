@@ -126,12 +126,13 @@ impl VirtualDrive {
         loop {
             let boundary = self.replay.next_boundary_ns();
             let until_ns = to_ns.min(boundary as u64);
-            let engine = &mut self.replay.engine;
-            while let Some(next_ns) = engine.next_event_ns().filter(|&next_ns| next_ns <= until_ns) {
+            while let Some(next_ns) =
+                self.replay.next_event_ns(u64::MAX).filter(|&next_ns| next_ns <= until_ns)
+            {
                 stop_if_asked(progress)?;
-                engine.advance((next_ns + LOOK_NS).min(until_ns))?;
+                self.replay.advance((next_ns + LOOK_NS).min(until_ns))?;
             }
-            engine.advance(until_ns)?;
+            self.replay.advance(until_ns)?;
             if boundary as u64 > to_ns {
                 break;
             }
@@ -159,9 +160,7 @@ impl VirtualDrive {
     /// When something happens next that may complete a request, unless another comes before; `None`: nothing will.
     pub fn next_event_ns(&mut self) -> Option<u64> {
         let certain_ns = self.receivers().for_host.as_ref().and_then(|host| host.next_ns());
-        let engine = &self.replay.engine;
-        let completed: u64 = engine.accounts().counts.requests.iter().sum();
-        let next_ns = engine.next_event_ns().filter(|_| completed < self.intake.outline.requests);
+        let next_ns = self.replay.next_event_ns(self.intake.outline.requests);
         next_ns.map(|next_ns| next_ns.max(self.clock_ns)).into_iter().chain(certain_ns).min()
     }
 

@@ -3,7 +3,7 @@
 use flashtwin_nand::{Block, NO_PPN};
 
 use super::driver::{Driver, late_fifo};
-use super::write_amplification::{Writer, greedy_model};
+use super::write_amplification::{Writer, fifo_model, greedy_model};
 use crate::flash::block_table::BlockState;
 use crate::flash::partition::{Isolation, PartitionPolicy};
 use crate::flash::victim::VictimPolicy;
@@ -305,5 +305,42 @@ fn with_handles_the_random_region_has_the_spare_space_to_itself() {
         assert!(total(mixed) > total(persistent), "{place}, mixed {mixed:?}");
         let by_age = measure(VictimPolicy::CostBenefit, Some(Isolation::Persistent));
         assert!(by_age[0] < 1.001, "{place}, by age {by_age:?}");
+    }
+}
+
+/// Under FIFO a page of the random region is valid at the end of the queue with probability e^-x, where x is the writes a page
+/// while the queue turns once. The ordered region comes round sooner, so that its blocks are empty by then; but they stay in
+/// the queue. Of `ratio` blocks for each that the random region fills they take x, as both regions are written equally often,
+/// and the rest is x / (1 - e^-x).
+fn writes_a_turn(ratio: f64) -> f64 {
+    let (mut low, mut high) = (0.0, ratio);
+    while high - low > 1e-9 {
+        let x: f64 = f64::midpoint(low, high);
+        let holds = x + x / (1.0 - (-x).exp());
+        (low, high) = if holds < ratio { (x, high) } else { (low, x) };
+    }
+    low
+}
+
+/// So FIFO gives the random region what the ordered one leaves, with handles and without, and that is less than all spare
+/// space: its amplification is Desnoyers' a / (a + W0(-a e^-a)) of that rest.
+#[test]
+fn under_fifo_handles_save_nothing_beside_an_ordered_region() {
+    for (ordered_share, spare) in [(0.1, 0.15), (0.2, 0.25), (0.3, 0.4)] {
+        let logical = f64::from(2 * BLOCKS * PAGES) * (1.0 - spare);
+        let ordered = (logical * ordered_share) as u32;
+        let random = logical as u32 - ordered;
+        for isolation in [Some(Isolation::Persistent), Some(Isolation::Initial), None] {
+            let idle_blocks = if isolation.is_some() { IDLE_BLOCKS } else { IDLE_BLOCKS - 1.0 };
+            let ratio = (f64::from(2 * BLOCKS) - idle_blocks) * f64::from(PAGES) / f64::from(random);
+            let x = writes_a_turn(ratio);
+            assert!(x > f64::from(ordered) / f64::from(random), "the ordered region comes round in time");
+            let model = fifo_model(ratio - x);
+            let found = ordered_and_random(VictimPolicy::Fifo, isolation, ordered, random);
+            let place =
+                format!("share {ordered_share}, spare {spare}, {isolation:?}: {found:?}, model {model}");
+            assert!((found[1] / model - 1.0).abs() < 0.02, "{place}");
+            assert!(found[0] < 1.001, "{place}");
+        }
     }
 }

@@ -64,7 +64,7 @@ fn lambert_w(x: f64) -> f64 {
 }
 
 /// FIFO: A = a / (a + W(-a e^-a)) with a = physical / logical (Desnoyers, ACM TOS 2014).
-fn fifo_model(ratio: f64) -> f64 {
+pub(super) fn fifo_model(ratio: f64) -> f64 {
     ratio / (ratio + lambert_w(-ratio * (-ratio).exp()))
 }
 

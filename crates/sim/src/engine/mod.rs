@@ -13,4 +13,5 @@ pub use accounts::{
     Accounts, Arrived, Charge, Command, Completed, EngineCounts, EnginePageCounts, Extent, Hashing, Ledger,
     Observer, ServedBy, TableWaitCounts,
 };
+pub(crate) use host::simulated_ns;
 pub use host::{Arrivals, Controller, Engine};

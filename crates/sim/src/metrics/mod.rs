@@ -14,6 +14,8 @@ pub(crate) use queues::QueueSeries;
 pub(crate) use receivers::Receivers;
 pub(crate) use response::{PeriodResponse, Response, Tally};
 
+use std::ops::Range;
+
 use crate::engine::{Arrived, Command, Completed, Hashing, Observer};
 use flashtwin_bits::By;
 use flashtwin_ftl::{Lpn, Unit};
@@ -34,6 +36,32 @@ pub(crate) struct Metrics {
     pub(crate) chip_programs: By<Chip, Vec<u64>>,
     pub(crate) chip_redirected: By<Chip, Vec<u64>>,
     pub(crate) receivers: Receivers,
+    /// Requests that another drive answers.
+    pub(crate) elsewhere: Elsewhere,
+}
+
+/// Numbers of requests, in the order of the trace.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Elsewhere(Vec<Range<u64>>);
+
+impl Elsewhere {
+    #[inline]
+    fn has(&self, number: u64) -> bool {
+        !self.0.is_empty() && self.finds(number)
+    }
+
+    #[inline(never)]
+    fn finds(&self, number: u64) -> bool {
+        let begun = self.0.partition_point(|span| span.start <= number);
+        begun > 0 && self.0[begun - 1].contains(&number)
+    }
+
+    pub(crate) fn add(&mut self, number: u64) {
+        match self.0.last_mut().filter(|span| span.end == number) {
+            Some(span) => span.end += 1,
+            None => self.0.push(number..number + 1),
+        }
+    }
 }
 
 impl Metrics {
@@ -49,6 +77,25 @@ impl Metrics {
             chip_programs: By::new(vec![0; chips as usize]),
             chip_redirected: By::new(vec![0; chips as usize]),
             receivers: Receivers::default(),
+            elsewhere: Elsewhere::default(),
+        }
+    }
+
+    #[inline(always)] // A call would copy the report of each request to memory.
+    fn record(&mut self, done: &Completed<'_>) {
+        let kind = match done.kind {
+            Op::Read => &mut self.reads,
+            Op::Write | Op::Trim => &mut self.writes,
+            Op::Flush => &mut self.flushes,
+        };
+        kind.record(done.number, done.arrival_ns, done.total_ns, done.ledger);
+    }
+
+    /// Takes an answer of another drive, if the request is one of those.
+    pub(crate) fn answered_by_another(&mut self, arrived: &Arrived, done: &Completed<'_>) {
+        if self.elsewhere.has(done.number) {
+            self.record(done);
+            self.receivers.answered(arrived, done);
         }
     }
 
@@ -89,13 +136,11 @@ impl Observer for Metrics {
 
     #[inline(always)] // A call would copy the report of each request to memory.
     fn completed(&mut self, done: &Completed<'_>) {
-        let kind = match done.kind {
-            Op::Read => &mut self.reads,
-            Op::Write | Op::Trim => &mut self.writes,
-            Op::Flush => &mut self.flushes,
-        };
-        kind.record(done.number, done.arrival_ns, done.total_ns, done.ledger);
-        self.receivers.completed(done);
+        let elsewhere = self.elsewhere.has(done.number);
+        if !elsewhere {
+            self.record(done);
+        }
+        self.receivers.completed(done, elsewhere);
     }
 
     #[inline]

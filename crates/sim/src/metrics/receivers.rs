@@ -89,27 +89,34 @@ impl Receivers {
         self.for_host.iter_mut().for_each(|host| host.trimmed(arrived, now_ns));
     }
 
+    /// `elsewhere`: another drive answers the host.
     #[inline]
-    pub(super) fn completed(&mut self, done: &Completed<'_>) {
+    pub(super) fn completed(&mut self, done: &Completed<'_>, elsewhere: bool) {
         if self.is_wanted() {
-            self.tell_completed(done);
+            self.tell_completed(done, elsewhere);
         }
     }
 
     #[cold]
-    fn tell_completed(&mut self, done: &Completed<'_>) {
+    fn tell_completed(&mut self, done: &Completed<'_>, elsewhere: bool) {
         // The engine reports each arrival before its completion, so the slot is filled.
         let Some(arrived) = self.under_way.get_mut(done.request as usize).and_then(Option::take) else {
             return;
         };
-        if done.number >= self.first {
-            self.log.iter_mut().for_each(|log| log.completed(&arrived, done));
-            self.by_volume.iter_mut().for_each(|volumes| volumes.completed(&arrived, Some(done.total_ns)));
-        }
         self.timeline.iter_mut().for_each(|timeline| timeline.completed(&arrived, done));
+        if !elsewhere {
+            self.answered(&arrived, done);
+        }
+    }
+
+    pub(super) fn answered(&mut self, arrived: &Arrived, done: &Completed<'_>) {
+        if done.number >= self.first {
+            self.log.iter_mut().for_each(|log| log.completed(arrived, done));
+            self.by_volume.iter_mut().for_each(|volumes| volumes.completed(arrived, Some(done.total_ns)));
+        }
         let end_ns = done.arrival_ns + done.total_ns;
         self.completions.iter_mut().for_each(|done| done.push((arrived.number, end_ns)));
-        self.for_host.iter_mut().for_each(|host| host.completed(&arrived, done));
+        self.for_host.iter_mut().for_each(|host| host.completed(arrived, done));
     }
 
     pub(super) fn programmed(&mut self, lpn: Lpn) {

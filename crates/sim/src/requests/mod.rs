@@ -60,6 +60,19 @@ impl HostRequests {
         self.ahead.push((done.arrival_ns + done.total_ns, entry));
     }
 
+    /// Hands the answers that are certain to another drive's books. Trims have none.
+    pub(crate) fn hand_over(&mut self, mut to: impl FnMut(&Arrived, &Completed<'_>)) {
+        for (_, slot) in self.ahead.drain(..) {
+            let Entry { arrived, total_ns, ledger, server } = &self.entries[slot as usize];
+            let &Arrived { number, kind, arrival_ns, .. } = arrived;
+            if let &Some(total_ns) = total_ns {
+                let (request, server) = (slot, *server);
+                to(arrived, &Completed { request, number, kind, arrival_ns, total_ns, ledger, server });
+            }
+            self.entries.free(slot);
+        }
+    }
+
     /// The host's clock has come to `clock_ns`.
     pub(crate) fn settle(&mut self, clock_ns: u64) {
         let known = self.done.len();

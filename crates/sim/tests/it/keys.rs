@@ -65,6 +65,7 @@ fn with_more(mut config: Value) -> Value {
     config["ftl"]["partition"]["isolation"] = "initial".into();
     config["ftl"]["partition"]["filter_bits"] = 4.into();
     config["replay"]["preload_contents"] = "trace".into();
+    config["replay"]["mirror"] = "conventional".into();
     config["replay"]["history"] = "shuffled uniform(1)".into();
     config
 }

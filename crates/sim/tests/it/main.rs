@@ -15,6 +15,7 @@ mod holes;
 mod keys;
 mod mapping_cache;
 mod measured;
+mod mirror;
 mod multi_plane;
 mod pftrace;
 mod plain_comparison;

@@ -4,7 +4,7 @@ const CONTENT: &str = "expected recorded, unique, same-as-address or zipf(EXPONE
 const NO_STORE: &str = "ftl.mapping_cache.fingerprints is true: expected false, or";
 
 /// A system with settings, and words of its refusal.
-const REFUSED: [(&str, &str); 22] = [
+const REFUSED: [(&str, &str); 24] = [
     (
         "conventional write_cache_dirty=0.0",
         "engine.write_cache_dirty is 0: expected a share above 0, up to 1",
@@ -23,6 +23,11 @@ const REFUSED: [(&str, &str); 22] = [
         "conventional queue_limit=8 queue_depth=4",
         "replay.queue_limit is 8: expected 0 with replay.queue_depth",
     ),
+    (
+        "rr-ssd mirror=conventional queue_depth=4",
+        "replay.mirror is \"conventional\": expected none with replay.queue_depth",
+    ),
+    ("rr-ssd mirror=conventional queue_limit=4", "with ft.Drive the host waits for answers itself"),
     ("conventional link_mb_s=1e-5", "engine.link_mb_s is 0.00001: expected 0, or 0.001"),
     ("ca-ssd engine.flush=all", "engine.flush"),
     ("ca-ssd engine.flush=all", "writes"),

@@ -201,3 +201,10 @@ fn as_many_periods_are_kept_as_of_a_replay_and_the_rest_is_one() {
     let ends = ends(&stepped.finish().unwrap());
     assert_eq!((ends.len(), ends[199_999], ends[200_000]), (200_001, 200_000, 300_001));
 }
+
+#[test]
+fn a_mirror_is_refused() {
+    let resolved = system_with(nand([2, 1, 1, 1, 16, 8]), "rr-ssd", &[("mirror", "conventional")]);
+    let refused = SteppedDrive::new(resolved, "by hand", 4, 4, std::iter::empty());
+    assert!(refused.err().is_some_and(|error| error.to_string().contains("has no mirror: set it to none")));
+}

@@ -19,8 +19,8 @@ use flashtwin_ftl::{
     PartitionPolicy, ReplicationPolicy, Rng, WearPolicy,
 };
 use flashtwin_sim::{
-    Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
-    Resolved, RunResult, Suspend, WriteCompletes, resolve, run, told_partitions,
+    Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, Mirror, MultiPlane, PartialWrite,
+    Preload, Resolved, RunResult, Suspend, WriteCompletes, resolve, run, told_partitions,
 };
 use flashtwin_trace::{ContentSource, NO_STREAM, Op, PageTrace, Trace};
 use serde_json::Value;
@@ -369,7 +369,11 @@ const RUN_TWICE_ONE_IN: u64 = 5;
 fn any_system_completes_and_accounts_for_any_trace() {
     let mut reached: Vec<_> = drawn::MECHANISMS.split_whitespace().map(|mechanism| (mechanism, 0)).collect();
     for seed in 0..SEEDS {
-        let (_, pages, resolved) = random_run(seed, "sim swarm");
+        let (_, pages, mut resolved) = random_run(seed, "sim swarm");
+        let replay = &mut resolved.config.replay;
+        if replay.queue_depth == 0 && replay.queue_limit == 0 && seed.is_multiple_of(2) {
+            replay.mirror = Mirror::Conventional;
+        }
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let result = run(&pages, &resolved, &()).unwrap();
             check(&pages, &resolved, &result);

@@ -71,14 +71,20 @@ impl Arrivals<'_> {
 
     #[inline]
     pub fn simulated_ns(&self, time_ns: i64) -> u64 {
-        if self.speed == 1.0 { time_ns as u64 } else { self.scaled_ns(time_ns) }
+        simulated_ns(time_ns, self.speed)
     }
+}
 
-    /// Not inlined, because the compiler would divide each time and then choose.
-    #[inline(never)]
-    fn scaled_ns(&self, time_ns: i64) -> u64 {
-        (time_ns as u64 as f64 / self.speed) as u64
-    }
+/// A time of the trace's clock, in simulated nanoseconds.
+#[inline]
+pub(crate) fn simulated_ns(time_ns: i64, speed: f64) -> u64 {
+    if speed == 1.0 { time_ns as u64 } else { scaled_ns(time_ns, speed) }
+}
+
+/// Not inlined, because the compiler would divide each time and then choose.
+#[inline(never)]
+fn scaled_ns(time_ns: i64, speed: f64) -> u64 {
+    (time_ns as u64 as f64 / speed) as u64
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {

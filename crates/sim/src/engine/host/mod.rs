@@ -62,6 +62,7 @@ use tables::Tables;
 use waits::Waits;
 
 pub use arrival::Arrivals;
+pub(crate) use arrival::simulated_ns;
 
 const NO_EVENT: u64 = u64::MAX;
 

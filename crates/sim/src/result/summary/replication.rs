@@ -3,6 +3,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::finished::FinishedRun;
+use crate::mirror::MirrorCounts;
 
 /// Copies made on purpose, and their cost.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -24,6 +25,10 @@ pub(super) struct Replication {
     replica_pages_peak: u64,
     /// Pages that first copies and replicas may use together; `null` without replication.
     budget_pages: Option<u64>,
+    /// The mirror; only with `replay.mirror`. Its requests have its times in all tables. Page and flash
+    /// operations, chips and throughput of other figures are those of the drive that replicates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mirror: Option<MirrorCounts>,
 }
 
 impl Replication {
@@ -38,6 +43,7 @@ impl Replication {
             replica_pages: ftl.replica_pages(),
             replica_pages_peak: ftl.peak().replica_pages,
             budget_pages: ftl.budget_pages(),
+            mirror: run.mirror,
         }
     }
 }
