@@ -46,6 +46,8 @@ class Fact:
     runs: tuple[Run, ...]
     #: From the workload, and the runs in their order.
     value: Callable[[Stand, Sequence[PaperRun]], Any]
+    #: Whether it reads tables of the runs, and not their summaries alone.
+    tables: bool = True
 
     def __add__(self, other: Fact) -> Fact:
         return derived(operator.add, self, other)
@@ -68,7 +70,9 @@ class Fact:
 def measured(facts: Iterable[Fact], stand: Stand) -> dict[Any, Any]:
     facts = list(facts)
     runs = list(dict.fromkeys(run for fact in facts for run in fact.runs))
-    done = stand.runs({f"{run.system}-{place}": run.on(stand) for place, run in enumerate(runs)})
+    names = {run: f"{run.system}-{place}" for place, run in enumerate(runs)}
+    tabled = {names[run] for fact in facts if fact.tables for run in fact.runs}
+    done = stand.runs({name: run.on(stand) for run, name in names.items()}, tabled)
     by_run = dict(zip(runs, done.values(), strict=True))
     return {fact: fact.value(stand, [by_run[run] for run in fact.runs]) for fact in facts}
 
@@ -83,7 +87,8 @@ def as_list(*facts: Fact) -> Fact:
             rest = rest[len(fact.runs) :]
         return values
 
-    return Fact(tuple(run for fact in facts for run in fact.runs), value)
+    runs = tuple(run for fact in facts for run in fact.runs)
+    return Fact(runs, value, any(fact.tables for fact in facts))
 
 
 def derived(compute: Callable[..., Any], *facts: Fact) -> Fact:
@@ -97,11 +102,11 @@ def derived(compute: Callable[..., Any], *facts: Fact) -> Fact:
         except ZeroDivisionError:
             return None
 
-    return Fact(together.runs, value)
+    return Fact(together.runs, value, together.tables)
 
 
-def of_runs(compute: Callable[..., Any], *runs: Run) -> Fact:
-    return Fact(runs, lambda _, done: compute(*done))
+def of_runs(compute: Callable[..., Any], *runs: Run, tables: bool = True) -> Fact:
+    return Fact(runs, lambda _, done: compute(*done), tables)
 
 
 def of_trace(compute: Callable[[Stand], Any]) -> Fact:
@@ -124,12 +129,12 @@ SCALE = of_trace(lambda stand: stand.source.scale)
 
 
 def all_keep_up(*runs: Run) -> Fact:
-    return of_runs(lambda *done: all(run.keeps_up for run in done), *runs)
+    return of_runs(lambda *done: all(run.keeps_up for run in done), *runs, tables=False)
 
 
 def total(run: Run, path: str, missing: float | None = None) -> Fact:
     """A number of a replay's summary; `missing` where the summary has none."""
-    return of_runs(lambda done: missing if (found := done.get(path)) is None else found, run)
+    return of_runs(lambda done: missing if (found := done.get(path)) is None else found, run, tables=False)
 
 
 def saved(baseline: Run, other: Run, path: str) -> Fact:
