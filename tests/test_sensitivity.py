@@ -49,7 +49,9 @@ X, Y = (Fact((), lambda *_: None) for _ in range(2))
 def made_up(left_out: dict[str, str], decided: tuple[str, ...] = ()) -> Sensitivity:
     """Two headlines that are never measured: their figures are given."""
     headlines = [Headline(title, fact, 20.0, of=("w",)) for title, fact in (("x", X), ("y", Y))]
-    return Sensitivity(id="sensitivity", place="", workloads=("w",), headlines=headlines, left_out=left_out, decided=decided)
+    return Sensitivity(
+        "sensitivity", place="", workloads=("w",), headlines=headlines, left_out=left_out, decided=decided
+    )
 
 
 def figures(plan: Sensitivity, **otherwise: tuple[float | None, float | None]) -> dict[str, Any]:

@@ -85,7 +85,8 @@ GAIN, ALWAYS = (
 
 
 PLAN = Experiment(
-    id="set-ups", place="", workloads=("a", "b"), factors=FACTORS, rows=8, quantities=[Overall("gain", GAIN, 30.0, effect=True, needs="any")],
+    id="set-ups", place="", workloads=("a", "b"), factors=FACTORS, rows=8,
+    quantities=[Overall("gain", GAIN, 30.0, effect=True, needs="any")],
     headlines=[Headline("gain", GAIN, 30.0, of=("a", "b"))], fixed={"drive": "aged"}, keep_up=ALWAYS,
     few={"order": ("rows", "columns"), "cache": ("none", "small")}, alone=(Factor("every", {"one": {"cache": 1}}),),
     worked={("drive", "aged"): lambda stand: {"drive": "aged"} if cast("FakeStand", stand).ages else None},

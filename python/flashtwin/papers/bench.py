@@ -184,16 +184,17 @@ class Stand:
         keys = {name: folder.run_key(self.source.key, one.config)[:20] for name, one in chosen.items()}
         paths = {name: self.path / names.RUNS / f"{one.name}-{keys[name]}" for name, one in chosen.items()}
         tabled = {path.name for name, path in paths.items() if tables is None or name in tables}
-        missing = {path.name: chosen[name] for name, path in paths.items() if not _is_there(path, path.name in tabled)}
-        waiting = list(missing.items())
+        absent = {name: path for name, path in paths.items() if not _is_there(path, path.name in tabled)}
+        waiting = list({path.name: chosen[name] for name, path in absent.items()}.items())
         while waiting:
             together = self.threads()
             batch, waiting = dict(waiting[:together]), waiting[together:]
             done = compare(self.trace, batch, threads=together, progress=lambda *_: self._check())
             for name, result in done.items():
                 self.path.mkdir(parents=True, exist_ok=True)
+                native = result._native
                 bare = self._otherwise and name not in tabled
-                folder.write_run(self.path, name, StoredRun(result._native.summary_json, {}) if bare else result._native)
+                folder.write_run(self.path, name, StoredRun(native.summary_json, {}) if bare else native)
                 self.replayed += 1
             self._check()
         return {name: PaperRun(path) for name, path in paths.items()}

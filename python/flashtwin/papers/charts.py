@@ -1,4 +1,4 @@
-"""The page of a reproduction: its charts are drawn on all cores, in processes as Python has one lock for all threads."""
+"""The charts of a reproduction, drawn on all cores: in processes, because threads of Python share one lock."""
 
 from dataclasses import dataclass
 from pathlib import Path

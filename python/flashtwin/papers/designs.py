@@ -9,14 +9,14 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, cast
+from typing import cast
 
 from flashtwin.errors import FlashtwinError
 from flashtwin.experiments import Effects, Factor, Row, balanced, effects, levels, sets_of
 from flashtwin.papers.bench import ForSystem, Stand
 from flashtwin.papers.claims import Agreement, Claim, number
 from flashtwin.papers.facts import Fact, measured
-from flashtwin.papers.model import Item, Outcome, Overall, Quantities, all_quantities, claims_of
+from flashtwin.papers.model import Item, Needs, Outcome, Overall, Quantities, all_quantities, claims_of
 from flashtwin.papers.panels import ByWorkload, Display, Facts, Series, bars, chart, table
 from flashtwin.settings import Value
 
@@ -90,7 +90,7 @@ class Headline(Overall):
     """A figure that a paper is remembered for, in percent: that of one workload, or the mean of several."""
 
     effect: bool = True
-    needs: Literal["figures", "run", "workloads", "any"] = "any"
+    needs: Needs = "any"
     #: Where it stands on the chart: the panel, and a shorter name there.
     panel: str = ""
     group: str = ""

@@ -77,6 +77,10 @@ def measured(facts: Iterable[Fact], stand: Stand) -> dict[Any, Any]:
     return {fact: fact.value(stand, [by_run[run] for run in fact.runs]) for fact in facts}
 
 
+def every(facts: Mapping[Any, Mapping[Any, Fact]]) -> list[Fact]:
+    return [fact for of in facts.values() for fact in of.values()]
+
+
 def as_list(*facts: Fact) -> Fact:
     """Several facts as one list, undefined ones among them."""
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: A share of the published workloads' size, or the name of one that each paper chooses for itself.
 Scale = float | Literal["default", "quick"]
+#: Figures that must be there for a statistic over the workloads.
+Needs = Literal["figures", "run", "workloads", "any"]
 T = TypeVar("T")
 #: Something else than a declaration, from the facts by workload.
 Computed = Callable[[ByWorkload], list[T]]
@@ -57,7 +59,7 @@ class Overall(Quantity):
     subject: str = "mean"
     statistic: Callable[[Any], float | None] = mean
     #: What must be there: the figure of every workload of the paper or of the run, every workload, or any figure.
-    needs: Literal["figures", "run", "workloads", "any"] = "figures"
+    needs: Needs = "figures"
     #: Only these workloads of the item.
     of: Sequence[str] = ()
 

@@ -36,7 +36,7 @@ def rate_for(target: float, measure: Measure, start: float = 1.0) -> RateResult:
     >>> rate_for(20.0, lambda rate: 40.0 * rate / (rate + 3.0)).met
     True
     """
-    search = _Search(target, measure)
+    search = _RateSearch(target, measure)
     first = search.value(start)
     if first is not None and first < target:
         search.climb(start)
@@ -55,7 +55,7 @@ def rate_for(target: float, measure: Measure, start: float = 1.0) -> RateResult:
     return RateResult(rate, nearest, rate in seen and abs(nearest - target) <= CLOSE, tuple(sorted(seen.items())))
 
 
-class _Search:
+class _RateSearch:
     def __init__(self, target: float, measure: Measure) -> None:
         self._target, self._measure = target, measure
         self._tried: dict[float, float | None] = {}

@@ -1,9 +1,10 @@
 """The table of a paper (`NAME.toml`): its set-up, workloads and items, each with what was published and where.
 
-A claim is a row: `what` it is of, `published`, and where they differ from the usual `unit`, `effect`, `why`. With
-`over` it is a statistic over the workloads; `spread` has all three of them. `published` is a number, a range (`inf` for an open end), one of these by
-workload, or its name in `[published]`. Rows in a list of their own alternate, workload by workload. `fact` is the name
-of the figure that is measured, where it is not `what`. Braces in prose name an entry of `[texts]`.
+A claim is a row: `what` it is of, `published`, and where they differ from the usual `unit`, `effect`, `why`. `fact` is
+the name of the figure that is measured, where it is not `what`. With `over` the claim is a statistic over the
+workloads, with `spread` three of them: lowest, highest, mean. `published` is a number, a range (`inf` for an open end),
+one of these by workload, or its name in `[published]`. Rows in a list of their own alternate, workload by workload.
+Braces in prose name an entry of `[texts]`.
 """
 
 import math
@@ -16,6 +17,8 @@ from flashtwin.papers.facts import Fact, mean
 from flashtwin.papers.model import Choice, FirstRule, Item, Overall, Paper, PaperWorkload, Quantities, Quantity, Setup
 
 Row = Mapping[str, Any]
+#: The place of an item that is called by it: `fig-9`, `table-2`.
+PLACES = {"fig": "Fig.", "table": "Table"}
 STATISTICS: Mapping[str, Callable[[Any], float | None]] = {"lowest": min, "highest": max, "mean": mean}
 
 
@@ -73,11 +76,13 @@ class PaperTable:
 
         Claims that code makes come before those of the row.
         """
-        of = self._prose(self._of["items"][id_])
+        kind_of_place, _, number = id_.partition("-")
+        of = {"place": f"{PLACES.get(kind_of_place, '')} {number}", **self._prose(self._of["items"][id_])}
         rows, missing, rule = of.pop("claims", []), of.pop("missing", ""), of.pop("first", None)
         if rule:
-            before = self.quantities(rows, {**(figures or {}), **first}, missing) if isinstance(first, Mapping) else first
-            rule = FirstRule(rule["changed"], rule["words"], before)
+            if isinstance(first, Mapping):
+                first = self.quantities(rows, {**(figures or {}), **first}, missing)
+            rule = FirstRule(rule["changed"], rule["words"], first)
         return kind(
             id=id_, workloads=self._workloads(of.pop("of", self._of.get("of"))), first=rule,
             claims=(*claims, *self.quantities(rows, figures or {}, missing)), **of, **code,

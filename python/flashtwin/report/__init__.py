@@ -51,7 +51,7 @@ def build(folder: Path | str, *, out: Path | str | None = None, drawn: bool = Fa
 
 
 def draw(folder: Path | str, part: int, parts: int) -> None:
-    """Draws every n-th chart of a result folder into it: several processes draw at once, before `build` has the page."""
+    """Draws every n-th chart of a result folder into it, beside other processes; `build` then makes the page."""
     kind = _kind(folder)
     results = kind.load(folder)
     files.make_folder(Path(folder) / names.CHARTS)

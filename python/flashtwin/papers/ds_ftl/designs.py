@@ -8,7 +8,7 @@ from flashtwin.papers import designs
 from flashtwin.papers.designs import CHOICES, Experiment, Headline, choice
 from flashtwin.papers.ds_ftl import items
 from flashtwin.papers.ds_ftl.items import CUTS, FIG_10, FIG_10_ITEMS, KINDS, NAMES, REDIRECTED, TABLE, redirected
-from flashtwin.papers.model import Item, Overall, Quantity, all_quantities
+from flashtwin.papers.model import Item, Needs, Overall, Quantity, all_quantities
 from flashtwin.papers.sensitivity import Sensitivity
 from flashtwin.settings import Value
 
@@ -35,8 +35,9 @@ def _headlines(speed: float) -> Iterator[Headline]:
     for name in ("webmail", "home3"):
         for kind in KINDS:
             yield Headline(
-                f"redirected {kind}s, {name}{faster}", redirected(kind, speed), TABLE.values(f"redirected {kind}")[name],
-                effect=False, of=(name,), panel=f"redirected pages{faster}", group=f"{kind}s {name}",
+                f"redirected {kind}s, {name}{faster}", redirected(kind, speed),
+                TABLE.values(f"redirected {kind}")[name], effect=False, of=(name,),
+                panel=f"redirected pages{faster}", group=f"{kind}s {name}",
             )  # fmt: skip
 
 
@@ -46,7 +47,7 @@ PLAN = TABLE.item(
 )  # fmt: skip
 
 
-def _needing(needs: str, *of: Item) -> list[Quantity]:
+def _needing(needs: Needs, *of: Item) -> list[Quantity]:
     """The quantities of items, those over the workloads from as many as this run has."""
     return [
         replace(one, needs=needs) if isinstance(one, Overall) else one for item in of

@@ -1,6 +1,6 @@
 """DS-FTL: its workloads, response times by load, where pages lie, redirections. Table 3, Fig. 2 to 4, 10 to 14."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -183,7 +183,8 @@ def _claims_load(facts: ByWorkload) -> list[Claim]:
     speed = chosen_load(facts)
     return [
         number("mean", f"{kind}s: DS-FTL below {other}", value,
-               average(facts, FIG_10[kind, other, speed]) if speed else None, effect=True, why="the mean is over all eight workloads")
+               average(facts, FIG_10[kind, other, speed]) if speed else None, effect=True,
+               why="the mean is over all eight workloads")
         for kind, other, value in CUTS
         if (kind, other) != ("read", "static")
     ]  # fmt: skip

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from flashtwin.papers.bench import PaperRun, Stand
-from flashtwin.papers.claims import Claim
+from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.facts import Fact, Run, derived, mean, of_trace, share, smaller, total
-from flashtwin.papers.model import gain
 from flashtwin.papers.panels import BarPanel, ByWorkload, Display, Facts, percent, table
 from flashtwin.papers.rr_ssd.common import NAMES, READ, READS_SAVED, TABLE, At, at_clock, at_rate, saves, sized
 from flashtwin.settings import Value
@@ -96,7 +95,8 @@ def _claims_causes(facts: ByWorkload) -> list[Claim]:
         for label in CAUSES:
             if label.startswith("score"):
                 more = _more(_mean(facts, f"{drive}: {label}"), _mean(facts, f"{drive}: random"))
-                claims.append(gain(f"{label}: gains more than random", CAUSES_OFF, TABLE.published["more than random"]).claim(drive, more, why))
+                title = f"{label}: gains more than random"
+                claims.append(number(drive, title, TABLE.published["more than random"], more, effect=True, why=why))
     return claims
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
-from flashtwin.papers.claims import Claim
+from flashtwin.papers.claims import Claim, Published
 from flashtwin.papers.designs import CHOICES, measure_under
-from flashtwin.papers.facts import Fact, Run, as_list, derived, mean, of_runs, of_trace, share, smaller, total
-from flashtwin.papers.model import Published, Quantity, claims_of, gain
+from flashtwin.papers.facts import Fact, Run, as_list, derived, every, mean, of_runs, of_trace, share, smaller, total
+from flashtwin.papers.model import Quantity, claims_of, gain
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, WorkloadTable, column, percent
 from flashtwin.papers.rr_ssd import common
 from flashtwin.papers.rr_ssd.common import CLOCKED, KINDS, MEANS, NAMES, RATED, SHARE, TABLE, at_clock, at_rate, saves
@@ -20,7 +20,9 @@ from flashtwin.settings import Value
 SYSTEMS = ("ca-ssd", "rr-ssd", "oracle")
 #: The means of Table IV, as most items call them, and their kind.
 MEANS_IV = {
-    f"{who}, {word}": f"{who} {kind}" for who in ("Oracle", "RR-SSD") for kind, word in (("read", "reads"), ("all", "all"))
+    f"{who}, {word}": f"{who} {kind}"
+    for who in ("Oracle", "RR-SSD")
+    for kind, word in (("read", "reads"), ("all", "all"))
 }
 
 
@@ -118,7 +120,8 @@ def _tables_fair_variants(facts: ByWorkload) -> list[Display]:
         whole = len(facts) == len(NAMES)
         averages = [mean(column(facts, NAMES, fact)) if whole else None for fact in of.values()]
         rows.append([label, "mean", *map(percent, averages)])
-        rows += [[label, name, *(percent(facts[name][fact]) for fact in of.values())] for name in NAMES if name in facts]
+        there = [name for name in NAMES if name in facts]
+        rows += [[label, name, *(percent(facts[name][fact]) for fact in of.values())] for name in there]
     header = ["set-up", "workload", *FAIR["the set-up"]]
     return [panels.table("Table IV at the recorded clock, one choice of the set-up taken back", header, rows)]
 
@@ -133,9 +136,7 @@ def _saved_by_day(base: PaperRun, *others: PaperRun) -> Facts:
     def read_time(run: PaperRun) -> list[float]:
         return [(row["reads"] or 0) * (row["read_mean_ns"] or 0.0) for row in run.rows("periods")]
 
-    gained = [
-        [before - after for before, after in zip(read_time(base), read_time(run), strict=True)] for run in others
-    ]
+    gained = [[before - after for before, after in zip(read_time(base), read_time(run), strict=True)] for run in others]
     rr, oracle, everything = gained
     return {
         "first": share(oracle[0], sum(oracle)),
@@ -354,10 +355,8 @@ ITEMS = (
         })],
         notes=_notes_table_4, facts=[MET, *(one.fact for one in PREDICTED)],
     ),
-    TABLE.item(
-        "fair-variants", claims=FAIR_CLAIMS, panels=[_panels_fair_variants], tables=[_tables_fair_variants],
-        facts=[fact for of in FAIR.values() for fact in of.values()],
-    ),
+    TABLE.item("fair-variants", claims=FAIR_CLAIMS, panels=[_panels_fair_variants], tables=[_tables_fair_variants],
+               facts=every(FAIR)),
     TABLE.item(
         "table-1",
         {

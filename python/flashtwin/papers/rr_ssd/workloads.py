@@ -8,8 +8,8 @@ import numpy as np
 from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, orders
-from flashtwin.papers.facts import SCALE, Fact, derived, of_runs, of_trace, total, trace_fact
-from flashtwin.papers.model import Overall, Quantity, claims_of
+from flashtwin.papers.facts import SCALE, Fact, derived, every, of_runs, of_trace, total, trace_fact
+from flashtwin.papers.model import Quantity, claims_of
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, Series, column, percent
 from flashtwin.papers.rr_ssd import common
 from flashtwin.papers.rr_ssd.common import FIU, KINDS, NAMES, TABLE, at_clock
@@ -184,6 +184,8 @@ def _notes_fig_2(facts: ByWorkload) -> list[str]:
 IDEAL = {
     kind: common.saves("oracle-conventional", path, baseline="conventional") for kind, path in common.MEANS.items()
 }
+
+
 def _panels_fig_3(facts: ByWorkload) -> list[Display]:
     series = []
     for kind, title in KINDS.items():
@@ -246,11 +248,12 @@ NEW_VALUES = derived(
 
 ITEMS = (
     TABLE.item(
-        "table-3", BY_CA_SSD,
-        panels=[BarPanel("time saved by ca-ssd, %", {f"{kind}s": (BY_CA_SSD[kind], of) for kind, of in CA_SSD.items()})],
-        tables=[_tables_table_3], notes=_notes_table_3, facts=[fact for of in IMPROVED.values() for fact in of.values()],
+        "table-3", BY_CA_SSD, tables=[_tables_table_3], notes=_notes_table_3, facts=every(IMPROVED),
+        panels=[BarPanel(
+            "time saved by ca-ssd, %", {f"{kind}s": (BY_CA_SSD[kind], of) for kind, of in CA_SSD.items()}
+        )],
     ),
-    TABLE.item("fig-1", _fig_1(), panels=[_panels_fig_1], facts=[fact for of in SPLIT.values() for fact in of.values()]),
+    TABLE.item("fig-1", _fig_1(), panels=[_panels_fig_1], facts=every(SPLIT)),
     TABLE.item(
         "fig-2", {"ratio": QUEUES["ratio"]}, first={"ratio": QUEUES["ratio of busy bins"]},
         panels=[Curves("simulated time, s", "operations at a chip", QUEUES["curves"])],
