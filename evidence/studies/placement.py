@@ -314,6 +314,6 @@ def _orders(screened: Mapping[str, Mapping[str, float]]) -> Data:
 
 CODE = (
     *code.REPLAY, "evidence/studies/gains.py", "python/flashtwin/papers/designs.py",
-    "python/flashtwin/papers/rr_ssd/common.py",
+    "python/flashtwin/papers/rr_ssd.toml", "python/flashtwin/papers/rr_ssd/common.py",
 )  # fmt: skip
 STUDY = Study("placement", "when copying is better than placing", measure, pages, CODE)

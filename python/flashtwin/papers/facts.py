@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flashtwin.settings import Value
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flashtwin.papers.bench import PaperRun, Stand
     from flashtwin.replays.presets import System
 
+T = TypeVar("T")
 #: Keys that depend on the workload, such as a drive as large as its footprint.
 Worked = Callable[["Stand"], Mapping[str, Value]]
 
@@ -113,15 +114,22 @@ def of_runs(compute: Callable[..., Any], *runs: Run, tables: bool = True) -> Fac
     return Fact(runs, lambda _, done: compute(*done), tables)
 
 
-def of_trace(compute: Callable[[Stand], Any]) -> Fact:
-    """A fact of the workload itself, or one that makes its replays one after another; computed once a workload."""
+def once(compute: Callable[[Stand], T]) -> Callable[[Stand], T]:
+    """The same, computed once a workload."""
 
-    def value(stand: Stand, _: Sequence[PaperRun]) -> Any:
+    def kept(stand: Stand) -> T:
         if compute not in stand.memo:
             stand.memo[compute] = compute(stand)
-        return stand.memo[compute]
+        found: T = stand.memo[compute]
+        return found
 
-    return Fact((), value)
+    return kept
+
+
+def of_trace(compute: Callable[[Stand], Any]) -> Fact:
+    """A fact of the workload itself, or one that makes its replays one after another; computed once a workload."""
+    kept = once(compute)
+    return Fact((), lambda stand, _: kept(stand))
 
 
 def trace_fact(key: str) -> Fact:

@@ -10,7 +10,7 @@ from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.ca_ssd.workloads import NAMES, PAGE_BYTES, TABLE, TABLE_2
 from flashtwin.papers.claims import Claim, nearest, number
-from flashtwin.papers.facts import SCALE, Fact, Run, Worked, as_list, derived, of_runs, of_trace, saved, total
+from flashtwin.papers.facts import SCALE, Fact, Run, Worked, as_list, derived, of_runs, of_trace, once, saved, total
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, WorkloadTable, column, digits, percent
 from flashtwin.settings import Value
 
@@ -89,15 +89,10 @@ def traditional_wa(name: str) -> float:
     return 1.0 + (unique - left) / (left - left_of_collection)
 
 
+@once
 def blocks_for(stand: Stand) -> int:
     """Blocks of the drive on which the traditional SSD, full at the beginning, has this write amplification."""
-    if blocks_for not in stand.memo:
-        stand.memo[blocks_for] = _blocks_for(stand, traditional_wa(stand.name))
-    return int(stand.memo[blocks_for])
-
-
-def _blocks_for(stand: Stand, wa: float) -> int:
-    pages = stand.fact("info.footprint_pages") or 0.0
+    pages, wa = stand.fact("info.footprint_pages") or 0.0, traditional_wa(stand.name)
     low, high = SPARE_MIN, SPARE_MAX
     for _ in range(STEPS):
         spare = math.sqrt(low * high)

@@ -133,33 +133,27 @@ def queues(run: PaperRun) -> Facts:
     """Lowest, mean and highest of the chips' mean queues by time, in the window with the most work."""
     window_ns = WINDOW_S / float(run.summary["config"]["replay"]["speed"]) * 1e9
     rows = run.rows("queue_over_time")
-    starts = sorted({row["start_ns"] for row in rows})
-    means_ = np.zeros((len(starts), len({row["chip"] for row in rows})))
-    longest = np.zeros_like(means_)
-    place = {start: index for index, start in enumerate(starts)}
-    for row in rows:
-        means_[place[row["start_ns"]], row["chip"]] = row["queue_mean"]
-        longest[place[row["start_ns"]], row["chip"]] = row["queue_max"]
-    width = rows[0]["width_ns"] if rows else 1
-    count = max(1, min(len(starts), int(window_ns // width) or 1))
-    load = np.convolve(means_.mean(axis=1), np.ones(count), "valid")
-    first = int(load.argmax())
-    part, peaks = means_[first : first + count], longest[first : first + count]
-    seconds = [(starts[first + index] - starts[first]) / 1e9 for index in range(count)]
-    # Most chips are empty at most moments: as a queue is no multiple of none, an empty one counts as one operation.
-    ratio = float((peaks.max(axis=1) / np.maximum(part.min(axis=1), 1.0)).max()) if count else None
-    busy = part.min(axis=1) > 0
-    of_busy = float((part.max(axis=1)[busy] / part.min(axis=1)[busy]).max()) if busy.any() else None
+    start, chip, mean, most = (
+        np.array([row[key] for row in rows]) for key in ("start_ns", "chip", "queue_mean", "queue_max")
+    )
+    starts, at = np.unique(start, return_inverse=True)
+    means, peaks = np.zeros((2, len(starts), int(chip.max()) + 1))
+    means[at, chip], peaks[at, chip] = mean, most
+    count = max(1, min(len(starts), int(window_ns // rows[0]["width_ns"])))
+    first = int(np.convolve(means.mean(axis=1), np.ones(count), "valid").argmax())
+    window = slice(first, first + count)
+    seconds, means, peaks = ((starts[window] - starts[first]) / 1e9).tolist(), means[window], peaks[window]
+    lowest, busy = means.min(axis=1), means.min(axis=1) > 0
     return {
         "curves": {
-            "maximum": (seconds, part.max(axis=1).tolist()),
-            "mean": (seconds, part.mean(axis=1).tolist()),
-            "minimum": (seconds, part.min(axis=1).tolist()),
+            name: (seconds, of.tolist())
+            for name, of in (("maximum", means.max(axis=1)), ("mean", means.mean(axis=1)), ("minimum", lowest))
         },
-        "longest": float(peaks.max()) if count else None,
-        "ratio": ratio,
-        "ratio of busy bins": of_busy,
-        "bin_ms": width / 1e6,
+        "longest": float(peaks.max()),
+        # Most chips are empty at most moments: as a queue is no multiple of none, an empty one counts as one operation.
+        "ratio": float((peaks.max(axis=1) / np.maximum(lowest, 1.0)).max()),
+        "ratio of busy bins": float((means.max(axis=1)[busy] / lowest[busy]).max()) if busy.any() else None,
+        "bin_ms": rows[0]["width_ns"] / 1e6,
     }
 
 
