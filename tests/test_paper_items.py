@@ -69,7 +69,7 @@ class FakeRun:
 def fake_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bench.Stand]:
     """Makes stands of workloads: one small trace stands for all, and its replays are made up."""
 
-    def runs(self: bench.Stand, chosen: Mapping[str, System]) -> dict[str, FakeRun]:
+    def runs(self: bench.Stand, chosen: Mapping[str, System], _: Any = None) -> dict[str, FakeRun]:
         return {name: FakeRun(system) for name, system in chosen.items()}
 
     monkeypatch.setattr(bench.Stand, "runs", runs)
@@ -134,7 +134,7 @@ def test_figure_of_something_undefined_is_undefined() -> None:
 
 
 class StandWithoutRuns:
-    def runs(self, chosen: Mapping[str, System]) -> dict[str, FakeRun]:
+    def runs(self, chosen: Mapping[str, System], _: Any = None) -> dict[str, FakeRun]:
         assert not chosen
         return {}
 

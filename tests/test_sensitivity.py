@@ -48,8 +48,10 @@ X, Y = (Fact((), lambda *_: None) for _ in range(2))
 
 def made_up(left_out: dict[str, str], decided: tuple[str, ...] = ()) -> Sensitivity:
     """Two headlines that are never measured: their figures are given."""
-    headlines = [Headline(title, 20.0, fact, "w") for title, fact in (("x", X), ("y", Y))]
-    return Sensitivity("", ("w",), headlines=headlines, left_out=left_out, decided=decided)
+    headlines = [Headline(title, fact, 20.0, of=("w",)) for title, fact in (("x", X), ("y", Y))]
+    return Sensitivity(
+        "sensitivity", place="", workloads=("w",), headlines=headlines, left_out=left_out, decided=decided
+    )
 
 
 def figures(plan: Sensitivity, **otherwise: tuple[float | None, float | None]) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def test_every_choice_is_measured_in_some_paper() -> None:
 
 def test_the_choices_of_several_papers_stand_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_recipes(monkeypatch, tmp_path)
-    fake = lambda _, chosen: {name: FakeRun(system) for name, system in chosen.items()}  # noqa: E731
+    fake = lambda _, chosen, __: {name: FakeRun(system) for name, system in chosen.items()}  # noqa: E731
     monkeypatch.setattr(Stand, "runs", fake)
     how = ReproductionOptions(scale=0.02, period_s=0.02, workloads=("web", "home3"))
     chosen = [one for name in ("ca-ssd", "ds-ftl") for one in choose(name, ["sensitivity"])]

@@ -75,7 +75,7 @@ class FakeStand:
         self.gain = self.base + sum(EFFECT.get(one, 0.0) for one in {**self.setup, **sets}.items())
         yield
 
-    def runs(self, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def runs(self, chosen: Mapping[str, Any], _: Any) -> Mapping[str, Any]:
         return chosen
 
 
@@ -85,8 +85,9 @@ GAIN, ALWAYS = (
 
 
 PLAN = Experiment(
-    "", ("a", "b"), factors=FACTORS, rows=8, quantities=[Overall("gain", GAIN, 30.0, effect=True, needs="any")],
-    headlines=[Headline("gain", 30.0, GAIN, ("a", "b"))], fixed={"drive": "aged"}, keep_up=ALWAYS,
+    id="set-ups", place="", workloads=("a", "b"), factors=FACTORS, rows=8,
+    quantities=[Overall("gain", GAIN, 30.0, effect=True, needs="any")],
+    headlines=[Headline("gain", GAIN, 30.0, of=("a", "b"))], fixed={"drive": "aged"}, keep_up=ALWAYS,
     few={"order": ("rows", "columns"), "cache": ("none", "small")}, alone=(Factor("every", {"one": {"cache": 1}}),),
     worked={("drive", "aged"): lambda stand: {"drive": "aged"} if cast("FakeStand", stand).ages else None},
 )  # fmt: skip

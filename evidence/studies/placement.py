@@ -342,7 +342,7 @@ def _orders(screened: Mapping[str, Mapping[str, float]]) -> Data:
 
 CODE = (
     *code.REPLAY, "evidence/studies/gains.py", "python/flashtwin/papers/designs.py",
-    "python/flashtwin/papers/rr_ssd/common.py",
+    "python/flashtwin/papers/rr_ssd.toml", "python/flashtwin/papers/rr_ssd/common.py",
 )  # fmt: skip
 OTHERS = Study(
     "placement-others", "the same on workloads that no answer was made by", measure_others, others_pages, CODE,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from test_page import check
 from tests.browser import readable
+from tests.conftest import contents
 
 from flashtwin import report
 from flashtwin.report.charts import reproduced
@@ -67,6 +68,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("FLASHTWIN_CHARTS", "page")
         report.build(folder)
     return folder
+
+
+def test_charts_that_several_processes_drew_make_the_same_page(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "reproduction.json").write_bytes((folder / "reproduction.json").read_bytes())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FLASHTWIN_CHARTS", "page")
+        for part in (1, 0):
+            report.draw(tmp_path, part, 2)
+        patch.setattr(report.rendering, "render", None)
+        report.build(tmp_path, drawn=True)
+    assert contents(tmp_path) == contents(folder)
 
 
 def test_the_page_holds_every_item(folder: Path) -> None:

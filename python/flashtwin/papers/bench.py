@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from flashtwin.papers.search import RateResult, rate_for
 from flashtwin.replays.presets import System, as_system
 from flashtwin.replays.running import compare
 from flashtwin.results import folder, names, schema
+from flashtwin.results.frames import StoredRun
 from flashtwin.results.trees import dig
 from flashtwin.settings import Value
 from flashtwin.traces.reading import Reading
@@ -64,15 +65,22 @@ class PaperRun:
         return found
 
 
+def _is_there(run: Path, tables: bool) -> bool:
+    return (run / names.SUMMARY).is_file() and (not tables or bool(names.tables(run)))
+
+
 class Stand:
     """One workload of a paper: its trace, read when it is needed, and its replays."""
 
     def __init__(
-        self, workload: PaperWorkload, source: WorkloadSource, path: Path, *, period_s: float, threads: int = 1,
-        stop: threading.Event | None = None, options: Mapping[str, Any] | None = None,
-        setup: Mapping[str, Value] | None = None,
+        self, workload: PaperWorkload, source: WorkloadSource, path: Path, *, period_s: float,
+        threads: Callable[[], int] = lambda: 1, stop: threading.Event | None = None,
+        options: Mapping[str, Any] | None = None, setup: Mapping[str, Value] | None = None,
     ) -> None:  # fmt: skip
-        """Keeps its replays in `path`. `options` are the characterization's, `setup` has keys of all experiments."""
+        """Keeps its replays in `path`, as many at once as `threads` tells.
+
+        `options` are the characterization's, `setup` has keys of all experiments.
+        """
         self.workload, self.path = workload, path
         self.source: WorkloadSource = source
         self.period_s, self.threads = period_s, threads
@@ -129,7 +137,7 @@ class Stand:
         self, path: Path, make: Callable[[Trace], Trace] = lambda trace: trace, sets: Mapping[str, Any] | None = None
     ) -> Characterization:
         """The characterization of a trace made from the workload's, with options changed; kept in that folder."""
-        chosen = options({"period_s": self.period_s, **self._options, **(sets or {})}, self.threads)
+        chosen = options({"period_s": self.period_s, **self._options, **(sets or {})}, self.threads())
         key = folder.characterization_key(self.source.key, chosen.key)
         if folder.characterized_from(path) != key:
             found = measure(make(self.trace), chosen, Reading(), progress=lambda *_: self._check())
@@ -166,19 +174,27 @@ class Stand:
     def run(self, name: str, **sets: Value) -> PaperRun:
         return self.runs({name: self.system(name, **sets)})[name]
 
-    def runs(self, chosen: Mapping[str, System]) -> dict[str, PaperRun]:
-        """Replays on several systems, those that are not on disk yet side by side."""
+    def runs(self, chosen: Mapping[str, System], tables: Collection[str] | None = None) -> dict[str, PaperRun]:
+        """Replays on several systems, those that are not on disk yet side by side.
+
+        `tables` names the replays whose tables are read, all where it is left out. Set-ups of `otherwise` keep no
+        others: they are many, and to write its tables takes as long as half a small replay.
+        """
         # Named by all that a result depends on, so that two names may be of one replay.
         keys = {name: folder.run_key(self.source.key, one.config)[:20] for name, one in chosen.items()}
         paths = {name: self.path / names.RUNS / f"{one.name}-{keys[name]}" for name, one in chosen.items()}
-        missing = {path.name: chosen[name] for name, path in paths.items() if not (path / names.SUMMARY).is_file()}
-        waiting, together = list(missing.items()), max(self.threads, 1)
-        for first in range(0, len(waiting), together):
-            batch = dict(waiting[first : first + together])
-            done = compare(self.trace, batch, threads=self.threads, progress=lambda *_: self._check())
+        tabled = {path.name for name, path in paths.items() if tables is None or name in tables}
+        absent = {name: path for name, path in paths.items() if not _is_there(path, path.name in tabled)}
+        waiting = list({path.name: chosen[name] for name, path in absent.items()}.items())
+        while waiting:
+            together = self.threads()
+            batch, waiting = dict(waiting[:together]), waiting[together:]
+            done = compare(self.trace, batch, threads=together, progress=lambda *_: self._check())
             for name, result in done.items():
                 self.path.mkdir(parents=True, exist_ok=True)
-                folder.write_run(self.path, name, result._native)
+                native = result._native
+                bare = self._otherwise and name not in tabled
+                folder.write_run(self.path, name, StoredRun(native.summary_json, {}) if bare else native)
                 self.replayed += 1
             self._check()
         return {name: PaperRun(path) for name, path in paths.items()}

@@ -26,6 +26,8 @@ EFFECT_POINTS = 0.5
 FACTOR = 2.0
 #: Claims of an item that may disagree, and orders that must hold, for "in sign and order".
 OUTLIERS, ORDERS = 0.25, 0.75
+#: A published number, or a range with an open end as None.
+Published = float | tuple[float | None, float | None]
 
 
 class Agreement(StrEnum):
@@ -67,29 +69,31 @@ class Claim:
         return self.low if self.low == self.high else None
 
     @property
+    def ends(self) -> list[float]:
+        return [end for end in (self.low, self.high) if end is not None]
+
+    @property
     def distance(self) -> float | None:
         """How far it is off, in tolerances: 0 for the published value or range, 1 where it just agrees."""
         if self.measured is None:
             return None
-        edges = [edge for edge in (self.low, self.high) if edge is not None]
-        inside = (self.low is None or self.measured >= self.low) and (self.high is None or self.measured <= self.high)
-        if inside or not edges:
+        if not self.ends or self._within(self.measured, 0.0):
             return 0.0
-        near = min(edges, key=lambda edge: abs(edge - (self.measured or 0.0)))
-        return abs(self.measured - near) / (self._slack(near) or 1.0)
+        near = self._nearest(self.measured)
+        return abs(self.measured - near) / (tolerance(near, self.unit) or 1.0)
 
-    def _within(self, value: float) -> bool:
-        low_enough = self.high is None or value <= self.high + self._slack(self.high)
-        return low_enough and (self.low is None or value >= self.low - self._slack(self.low))
+    def _nearest(self, value: float) -> float:
+        return min(self.ends, key=lambda end: abs(end - value))
 
-    def _slack(self, edge: float) -> float:
-        return tolerance(edge, self.unit)
+    def _within(self, value: float, tolerances: float = 1.0) -> bool:
+        low, high = self.low, self.high
+        low_enough = high is None or value <= high + tolerances * tolerance(high, self.unit)
+        return low_enough and (low is None or value >= low - tolerances * tolerance(low, self.unit))
 
     def _similar(self, value: float) -> bool:
-        edges = [edge for edge in (self.low, self.high) if edge is not None]
         if self.effect:
-            return abs(value) >= EFFECT_POINTS and all(edge * value > 0 for edge in edges)
-        near = min(edges, key=lambda edge: abs(edge - value))
+            return abs(value) >= EFFECT_POINTS and all(end * value > 0 for end in self.ends)
+        near = self._nearest(value)
         return near * value > 0 and 1 / FACTOR <= value / near <= FACTOR
 
 
@@ -106,10 +110,11 @@ def tolerance(value: float, unit: str) -> float:
 
 
 def number(
-    subject: str, quantity: str, published: float, measured: float | None, unit: str = "%", *, effect: bool = False,
+    subject: str, quantity: str, published: Published, measured: float | None, unit: str = "%", *, effect: bool = False,
     why: str = "",
 ) -> Claim:  # fmt: skip
-    return Claim(subject, quantity, published, published, measured, unit, effect, why)
+    low, high = published if isinstance(published, tuple) else (published, published)
+    return Claim(subject, quantity, low, high, measured, unit, effect, why)
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,17 @@ over all workloads together: nothing is chosen for one.
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import cast
 
 from flashtwin.errors import FlashtwinError
 from flashtwin.experiments import Effects, Factor, Row, balanced, effects, levels, sets_of
 from flashtwin.papers.bench import ForSystem, Stand
 from flashtwin.papers.claims import Agreement, Claim, number
-from flashtwin.papers.facts import Fact, mean, measured
-from flashtwin.papers.model import Item, Outcome, Quantities, all_quantities, claims_of
-from flashtwin.papers.panels import ByWorkload, Display, Facts, Series, bars, chart, column, table
+from flashtwin.papers.facts import Fact, measured
+from flashtwin.papers.model import Item, Needs, Outcome, Overall, Quantities, all_quantities, claims_of
+from flashtwin.papers.panels import ByWorkload, Display, Facts, Series, bars, chart, table
 from flashtwin.settings import Value
 
 #: Cap of a number's error, in tolerances: no single number decides.
@@ -85,27 +86,22 @@ def write_completes(*rules: str, caches: Sequence[str]) -> Factor:
 
 
 @dataclass(frozen=True)
-class Headline:
-    """A figure that a paper is remembered for, in percent."""
+class Headline(Overall):
+    """A figure that a paper is remembered for, in percent: that of one workload, or the mean of several."""
 
-    title: str
-    published: float
-    fact: Fact
-    #: The workload that it is of, or those whose mean it is.
-    of: str | tuple[str, ...]
+    effect: bool = True
+    needs: Needs = "any"
     #: Where it stands on the chart: the panel, and a shorter name there.
     panel: str = ""
     group: str = ""
-    effect: bool = True
-    #: Whether a mean needs the figures of all workloads.
-    whole: bool = False
 
-    def value(self, facts: ByWorkload) -> float | None:
-        values = column(facts, (self.of,) if isinstance(self.of, str) else self.of, self.fact)
-        return None if self.whole and None in values else mean(values)
+    def under(self, facts: ByWorkload, quantity: str) -> Claim:
+        return number(self.title, quantity, self.goal, self.value(facts), effect=self.effect)
 
-    def claim(self, facts: ByWorkload, quantity: str) -> Claim:
-        return number(self.title, quantity, self.published, self.value(facts), effect=self.effect)
+    @property
+    def goal(self) -> float:
+        """The published number."""
+        return cast("float", self.published)
 
 
 def measure_under(stand: Stand, sets: Mapping[str, Value], for_system: ForSystem, facts: Iterable[Fact]) -> Facts:
@@ -117,6 +113,11 @@ def measure_under(stand: Stand, sets: Mapping[str, Value], for_system: ForSystem
         return dict.fromkeys(facts)
     with of.otherwise(sets, for_system):
         return measured(dict.fromkeys(facts), of)
+
+
+def plain(value: float) -> str:
+    # Adding 0 makes of -0.0 a 0.
+    return f"{round(value, 1) + 0.0:.1f}"
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class SetupTrial:
 
     @property
     def cells(self) -> list[str]:
-        figures = [NOTHING if value is None else f"{round(value, 1) + 0.0:.1f}" for value in self.figures]
+        figures = [NOTHING if value is None else plain(value) for value in self.figures]
         return [*figures, f"{self.distance:.2f}" if self.distance is not None else NOTHING, self.agree]
 
     def described(self, factors: Sequence[Factor]) -> str:
@@ -249,18 +250,28 @@ class Experiment(Item):
         known = [one for one in every.values() if one.distance is not None]
         ranked = sorted(known, key=lambda one: (one.distance or 0.0, one.name))
         at_best = {name: found[ranked[0].name] for name, found in facts.items()} if ranked else {}
-        claims = [
-            number("nearest set-up", one.title, one.published, one.value(at_best), effect=one.effect)
-            for one in self.headlines
-        ]
+        claims = [replace(one.under(at_best, one.title), subject="nearest set-up") for one in self.headlines]
         if not ranked:
             return Outcome(claims)
         others = [every[name] for name in (SETUP, PRESETS) if name in every]
+        series: list[Series] = [("the nearest", ranked[0].figures, [one.goal for one in self.headlines])]
+        series += [(one.name, one.figures, [None] * len(self.headlines)) for one in others]
+        panel = bars([headline.group or headline.title for headline in self.headlines], series, "%")
+        notes = [
+            *self._notes(facts, len(every)),
+            f"The nearest is {ranked[0].off}: {ranked[0].described(self.factors)}.",
+            *(f"{one.name[0].upper()}{one.name[1:]}: {one.off}." for one in others if one.distance is not None),
+        ]
+        return Outcome(claims, chart(panel), notes, self._tables(every, ranked, others))
+
+    def _tables(
+        self, every: Mapping[str, SetupTrial], ranked: Sequence[SetupTrial], others: Sequence[SetupTrial]
+    ) -> list[Display]:
         titles = [*(headline.title for headline in self.headlines), "distance", "numbers that agree"]
         nearest = [[str(at), one.described(self.factors), *one.cells] for at, one in enumerate(ranked[:SHOWN], start=1)]
         nearest += [["", one.name, *one.cells] for one in others]
         moved = self._effects(every)
-        tables = [
+        return [
             *([self._effects_table(moved)] if moved else []),
             table("Set-ups nearest to all published numbers at once", ["rank", "set-up", *titles], nearest),
             *(
@@ -270,16 +281,6 @@ class Experiment(Item):
                 for one in self.alone
             ),
         ]  # fmt: skip
-        as_published = [headline.published for headline in self.headlines]
-        series: list[Series] = [("the nearest", ranked[0].figures, as_published)]
-        series += [(one.name, one.figures, [None] * len(as_published)) for one in others]
-        panel = bars([headline.group or headline.title for headline in self.headlines], series, "%")
-        notes = [
-            *self._notes(facts, len(every)),
-            f"The nearest is {ranked[0].off}: {ranked[0].described(self.factors)}.",
-            *(f"{one.name[0].upper()}{one.name[1:]}: {one.off}." for one in others if one.distance is not None),
-        ]
-        return Outcome(claims, chart(panel), notes, tables)
 
     def _notes(self, facts: ByWorkload, comparable: int) -> list[str]:
         all_of = next(iter(facts.values()))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flashtwin.settings import Value
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flashtwin.papers.bench import PaperRun, Stand
     from flashtwin.replays.presets import System
 
+T = TypeVar("T")
 #: Keys that depend on the workload, such as a drive as large as its footprint.
 Worked = Callable[["Stand"], Mapping[str, Value]]
 
@@ -46,6 +47,8 @@ class Fact:
     runs: tuple[Run, ...]
     #: From the workload, and the runs in their order.
     value: Callable[[Stand, Sequence[PaperRun]], Any]
+    #: Whether it reads tables of the runs, and not their summaries alone.
+    tables: bool = True
 
     def __add__(self, other: Fact) -> Fact:
         return derived(operator.add, self, other)
@@ -68,9 +71,15 @@ class Fact:
 def measured(facts: Iterable[Fact], stand: Stand) -> dict[Any, Any]:
     facts = list(facts)
     runs = list(dict.fromkeys(run for fact in facts for run in fact.runs))
-    done = stand.runs({f"{run.system}-{place}": run.on(stand) for place, run in enumerate(runs)})
+    names = {run: f"{run.system}-{place}" for place, run in enumerate(runs)}
+    tabled = {names[run] for fact in facts if fact.tables for run in fact.runs}
+    done = stand.runs({name: run.on(stand) for run, name in names.items()}, tabled)
     by_run = dict(zip(runs, done.values(), strict=True))
     return {fact: fact.value(stand, [by_run[run] for run in fact.runs]) for fact in facts}
+
+
+def every(facts: Mapping[Any, Mapping[Any, Fact]]) -> list[Fact]:
+    return [fact for of in facts.values() for fact in of.values()]
 
 
 def as_list(*facts: Fact) -> Fact:
@@ -83,7 +92,8 @@ def as_list(*facts: Fact) -> Fact:
             rest = rest[len(fact.runs) :]
         return values
 
-    return Fact(tuple(run for fact in facts for run in fact.runs), value)
+    runs = tuple(run for fact in facts for run in fact.runs)
+    return Fact(runs, value, any(fact.tables for fact in facts))
 
 
 def derived(compute: Callable[..., Any], *facts: Fact) -> Fact:
@@ -97,22 +107,29 @@ def derived(compute: Callable[..., Any], *facts: Fact) -> Fact:
         except ZeroDivisionError:
             return None
 
-    return Fact(together.runs, value)
+    return Fact(together.runs, value, together.tables)
 
 
-def of_runs(compute: Callable[..., Any], *runs: Run) -> Fact:
-    return Fact(runs, lambda _, done: compute(*done))
+def of_runs(compute: Callable[..., Any], *runs: Run, tables: bool = True) -> Fact:
+    return Fact(runs, lambda _, done: compute(*done), tables)
+
+
+def once(compute: Callable[[Stand], T]) -> Callable[[Stand], T]:
+    """The same, computed once a workload."""
+
+    def kept(stand: Stand) -> T:
+        if compute not in stand.memo:
+            stand.memo[compute] = compute(stand)
+        found: T = stand.memo[compute]
+        return found
+
+    return kept
 
 
 def of_trace(compute: Callable[[Stand], Any]) -> Fact:
     """A fact of the workload itself, or one that makes its replays one after another; computed once a workload."""
-
-    def value(stand: Stand, _: Sequence[PaperRun]) -> Any:
-        if compute not in stand.memo:
-            stand.memo[compute] = compute(stand)
-        return stand.memo[compute]
-
-    return Fact((), value)
+    kept = once(compute)
+    return Fact((), lambda stand, _: kept(stand))
 
 
 def trace_fact(key: str) -> Fact:
@@ -124,12 +141,12 @@ SCALE = of_trace(lambda stand: stand.source.scale)
 
 
 def all_keep_up(*runs: Run) -> Fact:
-    return of_runs(lambda *done: all(run.keeps_up for run in done), *runs)
+    return of_runs(lambda *done: all(run.keeps_up for run in done), *runs, tables=False)
 
 
 def total(run: Run, path: str, missing: float | None = None) -> Fact:
     """A number of a replay's summary; `missing` where the summary has none."""
-    return of_runs(lambda done: missing if (found := done.get(path)) is None else found, run)
+    return of_runs(lambda done: missing if (found := done.get(path)) is None else found, run, tables=False)
 
 
 def saved(baseline: Run, other: Run, path: str) -> Fact:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from flashtwin.papers.claims import Agreement, Claim, judge
+from flashtwin.papers.claims import Agreement, Claim, Published, judge, number
 from flashtwin.papers.facts import Fact, mean, measured
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, WorkloadTable, chart, column
 from flashtwin.results.trees import literal
@@ -21,10 +21,10 @@ from flashtwin.settings import Value
 if TYPE_CHECKING:
     from flashtwin.papers.bench import Stand
 
-#: A published number, or a range with an open end as None.
-Published = float | tuple[float | None, float | None]
 #: A share of the published workloads' size, or the name of one that each paper chooses for itself.
 Scale = float | Literal["default", "quick"]
+#: Figures that must be there for a statistic over the workloads.
+Needs = Literal["figures", "run", "workloads", "any"]
 T = TypeVar("T")
 #: Something else than a declaration, from the facts by workload.
 Computed = Callable[[ByWorkload], list[T]]
@@ -43,19 +43,13 @@ class Quantity:
     #: Why a workload that was measured lacks the figure.
     why: str = ""
 
-    def claim(self, subject: str, measured: float | None, why: str) -> Claim:
+    def claim(self, subject: str, measured: float | None, why: str = "") -> Claim:
         value = self.published[subject] if isinstance(self.published, Mapping) else self.published
-        low, high = value if isinstance(value, tuple) else (value, value)
-        return Claim(subject, self.title, low, high, measured, self.unit, self.effect, why)
+        return number(subject, self.title, value, measured, self.unit, effect=self.effect, why=why)
 
 
 def gain(title: str, fact: Fact, published: Published | Mapping[str, Published], why: str = "") -> Quantity:
     return Quantity(title, fact, published, effect=True, why=why)
-
-
-def above(title: str, one: Fact, other: Fact, least: float = 0.0) -> Quantity:
-    """That one figure exceeds another, in points."""
-    return Quantity(title, one - other, (least, None), "points", effect=True)
 
 
 @dataclass(frozen=True)
@@ -65,12 +59,11 @@ class Overall(Quantity):
     subject: str = "mean"
     statistic: Callable[[Any], float | None] = mean
     #: What must be there: the figure of every workload of the paper or of the run, every workload, or any figure.
-    needs: Literal["figures", "run", "workloads", "any"] = "figures"
+    needs: Needs = "figures"
     #: Only these workloads of the item.
     of: Sequence[str] = ()
 
-    def overall(self, facts: ByWorkload, names: Sequence[str]) -> Claim:
-        """Published beside measured; `why` says of which workloads the statistic is."""
+    def value(self, facts: ByWorkload, names: Sequence[str] = ()) -> float | None:
         names = self.of or names
         known = [value for value in column(facts, names, self.fact) if value is not None]
         enough = {
@@ -79,7 +72,11 @@ class Overall(Quantity):
             "workloads": len(facts) == len(names),
             "any": True,
         }[self.needs]
-        return self.claim(self.subject, self.statistic(known) if known and enough else None, self.why)
+        return self.statistic(known) if known and enough else None
+
+    def overall(self, facts: ByWorkload, names: Sequence[str]) -> Claim:
+        """Published beside measured; `why` says of which workloads the statistic is."""
+        return self.claim(self.subject, self.value(facts, names), self.why)
 
 
 #: Quantities in the order of their claims. Those of a tuple alternate, workload by workload.
@@ -134,6 +131,8 @@ class FirstRule:
 
 @dataclass(frozen=True)
 class Item:
+    """A table or figure of a paper. Its text and published numbers are in the paper's table (`tables`)."""
+
     id: str
     title: str
     place: str
@@ -142,6 +141,8 @@ class Item:
     #: The chart, and the tables beside the claims; both only where something was measured.
     panels: Sequence[BarPanel | Curves | Computed[Display]] = ()
     tables: Sequence[WorkloadTable | Computed[Display]] = ()
+    #: Notes that are always said come first; those of facts only where something was measured.
+    said: Sequence[str] = ()
     notes: Computed[str] = lambda _: []
     #: Facts that functions above use; those of declarations are known.
     facts: Sequence[Fact] = ()
@@ -160,7 +161,7 @@ class Item:
     def judge(self, facts: ByWorkload) -> Outcome:
         claims = claims_of(self.claims, facts, self.workloads)
         panels, tables = (self.displays(parts, facts) if facts else [] for parts in (self.panels, self.tables))
-        return Outcome(claims, chart(*panels), self.notes(facts), tables)
+        return Outcome(claims, chart(*panels), [*self.said, *(self.notes(facts) if facts else [])], tables)
 
     def judge_first(self, facts: ByWorkload) -> Agreement | None:
         """The verdict by the first rule; None where that is the present one."""
@@ -229,17 +230,17 @@ class Paper:
     citation: str
     #: The simulated systems, and how the rate of arrival was chosen.
     setting: str
-    workloads: tuple[PaperWorkload, ...]
-    items: tuple[Item, ...]
     #: Sizes of recipes: one that measures all papers in less than half an hour on two cores, one in three minutes.
     default_scale: float
     quick_scale: float
+    workloads: tuple[PaperWorkload, ...]
+    items: tuple[Item, ...]
+    #: Keys fixed by its text or found, that differ from the presets; none where items say it themselves.
+    setup: Setup | None = None
     #: Options of the characterization that the paper's figures ask for.
     options: Mapping[str, Any] = field(default_factory=dict)
     #: Where any traces will do as workloads: finds them, in a folder of recorded ones or without.
     population: Callable[[Path | None], tuple[PaperWorkload, ...]] | None = None
-    #: Keys fixed by its text or found, that differ from the presets; none where items say it themselves.
-    setup: Setup | None = None
 
     def workload(self, name: str) -> PaperWorkload:
         return next(workload for workload in self.workloads if workload.name == name)

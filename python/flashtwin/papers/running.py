@@ -15,7 +15,7 @@ from typing import Any
 from flashtwin.arguments import checked
 from flashtwin.characterization.measuring import PERIOD_S
 from flashtwin.errors import ArgumentError, FlashtwinError
-from flashtwin.papers import choose, markdown, sensitivity
+from flashtwin.papers import charts, choose, markdown, sensitivity
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Agreement, Claim, judge
 from flashtwin.papers.facts import measured
@@ -131,52 +131,49 @@ def run(
     chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: ReproductionOptions, *,
     progress: Progress | None = None, notify: Notify | None = None,
 ) -> Reproduction:  # fmt: skip
-    """Measures items and writes their results; done again with the same folder, no replay is made twice."""
-    from flashtwin import report
+    """Measures items and writes their results; done again with the same folder, no replay is made twice.
 
-    if how.shard is not None:
-        return _part(chosen, out, how, how.shard, progress)
-    with folder.prepared(out, holding=names.REPRODUCTION) as path:
-        folder.write_json(path / names.MADE_FROM, {})
+    Of a part of the workloads the folder keeps the replays, for the last call without one.
+    """
+    # Several parts write into one folder at once, so that none holds it.
+    held = folder.prepared if how.shard is None else folder.unlocked
+    with held(out, holding=names.REPRODUCTION) as path:
+        if how.shard is not None:
+            store.clear_left_over(path)
+        store.write_synced(path / names.MADE_FROM, b"{}\n")
         (path / CACHE).mkdir(exist_ok=True)
-        found = list(benches(chosen, how))
+        found = plan.shared(list(benches(chosen, how)), how.shard)
         if how.on is not None:
             _elsewhere(found, path, how, progress)
-        _measure_all(found, path, how, progress)
-        if not any(one.facts for one in found):
-            reasons = [reason for one in found for reason in one.failures.values()]
-            raise FlashtwinError((*reasons, "no workload of that name; see `flashtwin reproduce --list`")[0])
-        papers = [_paper(paper, items, [one for one in found if one.paper is paper], how) for paper, items in chosen]
-        choices = _sensitivity(chosen, found)
-        folder.write_json(
-            path / names.REPRODUCTION, {"flashtwin": folder.VERSION, "papers": papers, "sensitivity": choices}
-        )
-        folder.write_text(path / names.CLAIMS, claims_csv(papers))
-        folder.write_text(path / names.REPRODUCTION_PAGE, markdown.page(papers, choices))
+        if how.shard is None or how.on is None:
+            _measure_all(found, path, how, progress)
         replayed = sum(one.replayed for one in found)
+        if how.shard is not None:
+            return Reproduction(path, None, [], replayed)
+        papers = _written(chosen, found, path, how)
         if notify:
             notify(f"{replayed} replays made" if replayed else "no replay was needed: all were there")
-        page = report.build(path) if how.report else None
+        page = charts.page(path, how.workers or crew.cores()) if how.report else None
         if page is None:
             folder.without_report(path)
     return Reproduction(path, page, papers, replayed)
 
 
-def _part(
-    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: ReproductionOptions, shard: tuple[int, int],
-    progress: Progress | None,
-) -> Reproduction:  # fmt: skip
-    """Measures one part of the workloads; the folder keeps their replays for the last call, without --shard."""
-    with folder.unlocked(out, holding=names.REPRODUCTION) as path:
-        store.clear_left_over(path)
-        store.write_synced(path / names.MADE_FROM, b"{}\n")
-        (path / CACHE).mkdir(exist_ok=True)
-        found = plan.shared(list(benches(chosen, how)), shard)
-        if how.on is not None:
-            _elsewhere(found, path, how, progress)
-        elif found:
-            _measure_all(found, path, how, progress)
-        return Reproduction(path, None, [], sum(one.replayed for one in found))
+def _written(
+    chosen: Sequence[tuple[Paper, Sequence[Item]]], found: Sequence[PaperBench], path: Path, how: ReproductionOptions
+) -> list[dict[str, Any]]:
+    """The results of all papers, judged and written."""
+    if not any(one.facts for one in found):
+        reasons = [reason for one in found for reason in one.failures.values()]
+        raise FlashtwinError((*reasons, "no workload of that name; see `flashtwin reproduce --list`")[0])
+    papers = [_paper(paper, items, [one for one in found if one.paper is paper], how) for paper, items in chosen]
+    choices = _sensitivity(chosen, found)
+    folder.write_json(
+        path / names.REPRODUCTION, {"flashtwin": folder.VERSION, "papers": papers, "sensitivity": choices}
+    )
+    folder.write_text(path / names.CLAIMS, claims_csv(papers))
+    folder.write_text(path / names.REPRODUCTION_PAGE, markdown.page(papers, choices))
+    return papers
 
 
 def _elsewhere(found: Sequence[PaperBench], path: Path, how: ReproductionOptions, progress: Progress | None) -> None:
@@ -218,7 +215,7 @@ class PaperTask(crew.Task):
         traces = Path(self.traces) if self.traces else None
         how = ReproductionOptions(traces, self.scale, self.seed, self.period_s, (self.workload,))
         for bench in benches(choose(self.paper, self.items), how):
-            measure(bench, Path(self.out), how, 1, threading.Event(), lambda: None)
+            measure(bench, Path(self.out), how, lambda: 1, threading.Event(), lambda: None)
 
     def lost(self, why: str) -> str:
         return f"{self.paper} {self.workload}: the process that measured it ended ({why}), out of memory perhaps"
@@ -237,11 +234,13 @@ def _measure_all(
     benches: Sequence[PaperBench], path: Path, how: ReproductionOptions, progress: Progress | None
 ) -> None:
     """Measures workloads side by side, each in a thread: the core runs without Python's lock."""
-    budget = how.workers or crew.cores()
-    workers = max(1, min(budget, len(benches)))
-    stop = threading.Event()
-    done, total = 0, sum(len(one.items) + 1 for one in benches)
-    lock = threading.Lock()
+    cores = how.workers or crew.cores()
+    stop, lock = threading.Event(), threading.Lock()
+    done, total, left = 0, sum(len(one.items) + 1 for one in benches), len(benches)
+
+    def threads() -> int:
+        """The last workloads make several replays at once, so that no core waits for them."""
+        return max(1, cores // max(left, 1))
 
     def step() -> None:
         nonlocal done
@@ -252,12 +251,13 @@ def _measure_all(
 
     if progress:
         progress("items", 0, total)
-    with ThreadPoolExecutor(workers) as pool:
-        waiting = {pool.submit(measure, one, path, how, budget // workers, stop, step) for one in benches}
+    with ThreadPoolExecutor(max(1, min(cores, len(benches)))) as pool:
+        waiting = {pool.submit(measure, one, path, how, threads, stop, step) for one in benches}
         try:
             while waiting:
                 # Wakes now and then, so that Ctrl-C is seen.
                 finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                left = len(waiting)
                 for future in finished:
                     future.result()
         except BaseException:
@@ -268,7 +268,7 @@ def _measure_all(
 
 
 def measure(
-    bench: PaperBench, path: Path, how: ReproductionOptions, threads: int, stop: threading.Event,
+    bench: PaperBench, path: Path, how: ReproductionOptions, threads: Callable[[], int], stop: threading.Event,
     step: Callable[[], None],
 ) -> None:  # fmt: skip
     """All items of one workload, one after another, on one stand."""

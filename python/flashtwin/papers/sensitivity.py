@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from flashtwin.papers.bench import ForSystem, Stand
 from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
-from flashtwin.papers.designs import NOTHING, Headline, choice, measure_under
+from flashtwin.papers.designs import NOTHING, Headline, choice, measure_under, plain
 from flashtwin.papers.markdown import MARKS
 from flashtwin.papers.model import Item, Outcome
 from flashtwin.papers.panels import ByWorkload, Display, Facts, Series, bars, chart, table
@@ -33,10 +33,6 @@ CHOICES = {one.name: one.levels for one in (
 )}  # fmt: skip
 #: A variant with its choice, `concurrency = chip`, and its keys.
 VARIANTS = {f"{name} = {level}": sets for name, variants in CHOICES.items() for level, sets in variants.items()}
-NO_IDLE_WORK = "no system of these headlines works in idle time."
-NO_DAYS = "the recipes' reads are not those of a day."
-NO_REDIRECTION = "no system of these headlines chooses between copies."
-NO_COPIES = "no system of these headlines makes copies in a period's end."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +47,6 @@ class Sensitivity(Item):
     left_out: Mapping[str, str]
     #: Variants by their label that the paper's set-up or the presets have already.
     decided: Collection[str]
-    note: str = ""
     for_system: ForSystem = lambda _, sets: sets
 
     @property
@@ -68,8 +63,7 @@ class Sensitivity(Item):
         """A conclusion holds for all options where both the lowest and the highest figure agree."""
         lines = [_Line(self, headline, facts) for headline in self.headlines]
         claims = [claim for line in lines for claim in line.extremes]
-        notes = [self.note] if self.note else []
-        notes += [f"Left out: {what}: {why}" for what, why in self.left_out.items()]
+        notes = [*self.said, *(f"Left out: {what}: {why}" for what, why in self.left_out.items())]
         if not facts:
             return Outcome(claims, notes=notes)
         panels: dict[str, list[_Line]] = {}
@@ -125,7 +119,7 @@ class _Line:
 
     def __init__(self, plan: Sensitivity, headline: Headline, facts: ByWorkload) -> None:
         def under(name: str) -> Claim:
-            return headline.claim({workload: found[name] for workload, found in facts.items()}, name)
+            return headline.under({workload: found[name] for workload, found in facts.items()}, name)
 
         self.headline = headline
         self.decided = under(AS_DECIDED)
@@ -138,7 +132,7 @@ class _Line:
         }
         #: The lowest and the highest figure, beside the published one.
         self.extremes = [
-            number(headline.title, end, headline.published, value, effect=headline.effect)
+            number(headline.title, end, headline.goal, value, effect=headline.effect)
             for end, value in self.ends.items()
         ]
         by_variant = {name: _cell(claim) for name, claim in self.otherwise.items()} | dict.fromkeys(plan.decided, SAME)
@@ -147,7 +141,7 @@ class _Line:
             for name, variants in CHOICES.items()
         ]
         #: A row of the table.
-        self.cells = [headline.title, _plain(headline.published), _cell(self.decided), *choices, self._depends()]
+        self.cells = [headline.title, plain(headline.goal), _cell(self.decided), *choices, self._depends()]
 
     def _depends(self) -> str:
         by_move = {kind: [one for one, found in self.moves.items() if found is kind] for kind in Move}
@@ -172,13 +166,8 @@ def _named(variants: Sequence[str]) -> str:
     )
 
 
-def _plain(value: float) -> str:
-    # Adding 0 makes of -0.0 a 0.
-    return f"{round(value, 1) + 0.0:.1f}"
-
-
 def _cell(claim: Claim) -> str:
-    return NOTHING if claim.measured is None else f"{_plain(claim.measured)} {MARKS[claim.verdict]}"
+    return NOTHING if claim.measured is None else f"{plain(claim.measured)} {MARKS[claim.verdict]}"
 
 
 def _table(rows: list[list[str]], before: list[str]) -> Display:
@@ -202,6 +191,6 @@ def _by_choice(lines: Sequence[_Line]) -> Display:
 
 def _panel(title: str, lines: Sequence[_Line]) -> Display:
     series: list[Series] = [(end, [line.ends[end] for line in lines], []) for end in lines[0].ends]
-    published = [line.headline.published for line in lines]
+    published = [line.headline.goal for line in lines]
     series.insert(1, (AS_DECIDED, [line.decided.measured for line in lines], published))
     return bars([line.headline.group or line.headline.title for line in lines], series, "%", title=title)

@@ -11,10 +11,10 @@ import numpy as np
 from flashtwin.errors import FlashtwinError
 from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd, swc_causes
 from flashtwin.papers.bench import Stand
-from flashtwin.papers.claims import Claim
-from flashtwin.papers.facts import smaller
-from flashtwin.papers.model import Item, Outcome, Paper, PaperWorkload, Published
+from flashtwin.papers.facts import Fact, smaller
+from flashtwin.papers.model import Item, Outcome, Overall, PaperWorkload, Quantity, all_quantities
 from flashtwin.papers.panels import ByWorkload, Display, Facts, bars, chart, lines, table
+from flashtwin.papers.tables import PaperTable, Row
 from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.sweeps.batch import find
@@ -48,21 +48,31 @@ Figure = Callable[[TraceStatistics], float | None]
 Panels = Callable[[TraceStatistics], list[Display]]
 
 
-@dataclass(frozen=True)
-class Finding:
+#: Findings are no facts of one trace.
+OF_ALL = Fact((), lambda *_: None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding(Overall):
     """A published number beside its figure over all traces."""
 
-    subject: str
-    quantity: str
-    published: Published
-    figure: Figure
-    unit: str = "%"
-    effect: bool = False
     why: str = "no trace enters this statistic"
+    figure: Figure
 
-    def claim(self, traces: TraceStatistics) -> Claim:
-        low, high = self.published if isinstance(self.published, tuple) else (self.published, self.published)
-        return Claim(self.subject, self.quantity, low, high, self.figure(traces), self.unit, self.effect, self.why)
+
+class FindingTable(PaperTable):
+    """Its rows name a statistic over all traces (`flashtwin.sweeps.across`): figure, series, x if any, statistic."""
+
+    def quantity(self, row: Row, figures: Mapping[str, Figure], _: str = "") -> Quantity:
+        of = dict(row)
+        title, published = of.pop("what"), self.value(of.pop("published"))
+        if statistic := of.pop("statistic", None):
+            figure, series, *x, name = statistic
+            return Finding(title, OF_ALL, published, figure=at(figure, series, x[0] if x else None, name), **of)
+        return Finding(title, OF_ALL, published, figure=figures[of.pop("fact", title)], **of)
+
+
+TABLE = FindingTable("swc")
 
 
 def at(figure: str, series: str, x: float | None, statistic: str) -> Figure:
@@ -99,7 +109,6 @@ def by_statistic(figure: str, series: str, *labels: str, y_log: bool = False) ->
 class FindingItem(Item):
     """An item that is judged of all traces, and again without each of the causes."""
 
-    findings: Sequence[Finding]
     causes: Sequence[swc_causes.CauseRemoval] = ()
     charts: Panels
     extra_tables: Panels = lambda _: []
@@ -115,16 +124,16 @@ class FindingItem(Item):
 
     def _outcome(self, facts: ByWorkload) -> Outcome:
         traces = TraceStatistics(facts)
-        claims = [one.claim(traces) for one in self.findings]
+        findings = [one for one in all_quantities(self.claims) if isinstance(one, Finding)]
+        claims = [one.claim(one.subject, one.figure(traces), one.why) for one in findings]
         notes = _entered(traces) if self.counts_traces else []
         return Outcome(claims, chart(*self.charts(traces)), notes, self.extra_tables(traces))
 
 
 def _item(
-    id_: str, title: str, place: str, findings: Sequence[Finding], charts: Panels, *causes: swc_causes.CauseRemoval,
-    why: str = "", **more: Any,
-) -> Item:  # fmt: skip
-    return FindingItem(id_, title, place, (), findings=findings, charts=charts, causes=causes, why=why, **more)
+    id_: str, charts: Panels, *causes: swc_causes.CauseRemoval, figures: Mapping[str, Figure] | None = None, **more: Any
+) -> Item:
+    return TABLE.item(id_, figures, FindingItem, charts=charts, causes=causes, **more)
 
 
 def _needed(trace: across.CharacterizedTrace) -> list[float]:
@@ -203,14 +212,6 @@ def _table_3(traces: TraceStatistics) -> list[Display]:
 CHANGE = "f_r <= 3 instead of 2"
 
 
-def _changed(figure: str, falls: float) -> list[Finding]:
-    """Almost all rise by less than 5 %: 90 % at least, our reading."""
-    return [
-        Finding("traces", "WA rises by less than 5 %", (90.0, None), at(figure, CHANGE, None, "below_5_percent")),
-        Finding("traces", "WA falls", falls, at(figure, CHANGE, None, "down_percent")),
-    ]
-
-
 def _histogram(figure: str, traces: TraceStatistics) -> list[Display]:
     x, y = traces.points(figure, CHANGE, "traces")
     return [bars([f"{edge:g}" for edge in x], [(CHANGE, y, [])], "traces, by change of WA in %")] if x else []
@@ -279,153 +280,44 @@ def _panel_18(traces: TraceStatistics) -> list[Display]:
     return [lines([("traces", x, y)], "locality discount", "estimate - read amplification", points=True)] if x else []
 
 
-HOT_PAGES = (
-    "Recipes overwrite by one law each, whose first pages are far hotter than the rest. Among the 123 traces of SWC "
-    "are some that overwrite all pages alike, and short ones. The table has the first 10,000 requests of each trace, "
-    "and each trace with all pages overwritten alike."
-)
-TWO, WHERE = "partitions for f_r <= 2", "16 KB pages, cache of 8"
 ITEMS = (
-    _item(
-        "fig-1a", "Finding 1: partitions for f_r <= 2", "Fig. 1a",
-        [
-            Finding("lowest", TWO, 2.0, at("1a", "all", 2.0, "minimum"), ""),
-            Finding("highest", TWO, 16.0, at("1a", "all", 2.0, "maximum"), ""),
-            Finding("databases, 75th percentile", TWO, (None, 9.0), partial(_percentile, 75, DATABASES), "",
-                    why="no database among the traces"),
-            Finding("mail servers, 25th percentile", TWO, (14.0, None), partial(_percentile, 25, MAIL_SERVERS), "",
-                    why="no mail server among the traces"),
-        ],
-        _bars_1a, swc_causes.SHORT, swc_causes.ALIKE, counts_traces=True, why=HOT_PAGES,
-    ),
-    _item(
-        "fig-1b", "Finding 1: partitions for other ratios", "Fig. 1b",
-        [
-            Finding(name, f"partitions for f_r <= {ratio:g}", value, at("1b", "all", ratio, statistic), "")
-            for ratio, ends in ((1.5, (3.0, 26.0)), (3.0, (2.0, 11.0)))
-            for name, statistic, value in zip(("lowest", "highest"), ("minimum", "maximum"), ends, strict=True)
-        ],
-        by_statistic("1b", "all", "f_r", "partitions"), swc_causes.SHORT, swc_causes.ALIKE, why=HOT_PAGES,
-    ),
-    _item(
-        "fig-1c", "Finding 1: the ratio that few partitions leave", "Fig. 1c",
-        [
-            Finding("highest", "f_min(2)", (None, 1_000.0), at("1c", "all", 2.0, "maximum"), ""),
-            Finding("median", "f_min(2)", 77.7, at("1c", "all", 2.0, "median"), ""),
-            Finding("highest", "f_min(4)", (None, 33.8), at("1c", "all", 4.0, "maximum"), ""),
-            Finding("median", "f_min(4)", 6.6, at("1c", "all", 4.0, "median"), ""),
-            Finding("highest", "f_min(8)", (None, 5.0), at("1c", "all", 8.0, "maximum"), ""),
-            Finding("traces", "f_min(8) is 2 or less", 28.0, _low_f_min),
-        ],
-        by_statistic("1c", "all", "partitions", "f_min", y_log=True),
-        why="Recipes overwrite by one law each, so that they differ less than recorded traces do; recorded traces "
-        "that are short have fewer temperatures.",
-    ),
-    # More partitions write less at OP 7 %, ever less so, and hardly anything at 28 %. "The figure for block size 256 is
-    # very similar" (3.3): within a tenth, our reading.
-    _item(
-        "fig-2", "Finding 2: write amplification by partitions", "Fig. 2",
-        [
-            Finding("OP 7 %", "mean WA falls from 1 to 4 partitions", (0.0, None), partial(_falls, 7, 1, 4), "%", True),
-            Finding("OP 7 %", "and by less from 4 to 16", (0.0, None), partial(_less, 7, 4, 16), "points", True),
-            Finding("OP 28 %", "falls by less than at OP 7 %", (0.0, None), partial(_less, 28, 1, 16), "points", True),
-            Finding("OP 7 %", "blocks of 256 pages: mean WA differs by", (None, 10.0), _large_blocks),
-        ],
-        _panel_2,
-        counts_traces=True,
-    ),
-    # "Almost" 80 % of the traces.
-    _item(
-        "fig-3", "Finding 3: write amplification converges", "Fig. 3",
-        [Finding("traces", "WA < 1.05, OP 50 %, 4 partitions", 80.0, at("3", "OP 50 %", 4.0, "below_1.05_percent"))],
-        by_series("3", "median", "partitions", "median write amplification"), *swc_causes.TOGETHER.values(),
-        extra_tables=_table_3,
-        why="Recipes overwrite pages one by one in random order. The table has the same traces with 4, 16 and 32 "
-        "neighbours always overwritten together, up to a request of 128 KB: blocks become wholly invalid, and write "
-        "amplification converges.",
-    ),
-    _item(
-        "fig-4", "Finding 3: f_r <= 3 instead of 2", "Fig. 4",
-        [
-            Finding("median", "fewer partitions for f_r <= 3", 30.0,
-                    lambda traces: smaller(*(traces.get("1b", "all", ratio, "median") for ratio in (2.0, 3.0))),
-                    effect=True),
-            *_changed("4", 23.0),
-        ],
-        partial(_histogram, "4"), swc_causes.EVENLY,
-        why="In a recipe two pages of one temperature are written a different number of times by chance, and "
-        "partitions are cut by these numbers: finer ones then separate nothing, and whether write amplification falls "
-        "is a matter of a hundredth. The table has the same writes with those of each page evenly spaced, so that the "
-        "numbers are no accident.",
-    ),
-    # 4.1: beyond 4 KB the partitions of a trace differ by 1 or 2.
-    _item(
-        "fig-6", "Finding 4: page size and skew", "Fig. 6",
-        [Finding("median trace", "partitions differ from 4 to 64 KB by", (None, 2.0), _page_difference, "")],
-        by_series("6", "median", "partitions", "median f_min", y_log=True),
-    ),
-    # 4.2: at OP 7 %, at most.
-    _item(
-        "fig-7", "Finding 5: page size and write amplification", "Fig. 7",
-        [
-            Finding("highest", f"WA of 8 KB / 4 KB pages, {count} partitions", value, partial(_larger_page, count), "x")
-            for count, value in ((2, 2.17), (8, 2.51), (16, 2.46))
-        ],
-        by_series("7", "mean", "bytes of a page", "mean write amplification", only="OP 7 %", x_log=True),
-        why="The published highest is over 66 traces; where overwrites are random, neighbours seldom share their fate.",
-    ),
-    # The same as Fig. 4 with 16 KB pages: WA falls in a third.
-    _item(
-        "fig-9", "Finding 6: f_r <= 3 instead of 2, 16 KB pages", "Fig. 9", _changed("9", 100.0 / 3.0),
-        partial(_histogram, "9"),
-        why="As for Fig. 4: partitions are cut by numbers of writes that differ by chance.",
-    ),
-    # 4.3: never above half the page size.
-    _item(
-        "fig-10", "Finding 7: read amplification", "Fig. 10",
-        [Finding("highest trace", "read amplification, of a page's sectors", (None, 50.0), _read_amplification)],
-        by_statistic("10", "buffer of one page", "bytes of a page", "read amplification", y_log=True),
-    ),
-    # 4.4: partial reads halve the cost for 75 %.
-    _item(
-        "fig-12", "Findings 8 and 9: cost of reading", "Fig. 11, 12",
-        [
-            Finding("traces", "cheapest with 4 KB pages (typical)", (50.0, None), lambda traces: share([
-                one.number("read_cost.cheapest_full_page_bytes") == rows.PAGE_BYTES for one in traces.who.reading
-            ])),
-            Finding("traces", "32 KB pages dearer than 4 KB (typical)", (50.0, None), lambda traces: share([
-                one.number("read_full_ns_32768") > one.number("read_full_ns_4096") for one in traces.who.reading
-            ])),
-            Finding("traces", "partial reads of 16 KB pages halve the cost of 1-sector pages", (75.0, None),
-                    at("12", "slc-mlc, partial", float(across.LARGE_PAGE), "halved_percent")),
-        ],
-        by_series("12", "median", "bytes of a page", "median cost, of one-sector pages", x_log=True), swc_causes.LARGER,
-        why="By SWC's Table 2 a request of 4 KB costs 305.6 µs on one-sector pages and 160.2 µs as a partial read of a "
-        "16 KB page: 0.52 of it, whatever the workload. A request of 8 KB costs 0.45. Most recipes read 4 KB at a "
-        "time, as the nine FIU traces among SWC's 123 do. The table has every request twice as large.",
-    ),
-    _item(
-        "fig-15", "Finding 10: distance and waiting", "Fig. 15, 16",
-        [
-            Finding(f"{kind}s", "median gain of distance above that of waiting", (0.0, None),
-                    partial(_distance_ahead, kind), "points", True)
-            for kind in ("write", "read")
-        ],
-        _panels_15,
-    ),
-    # 5.2: what locality explains of the reads that a cache saves. As pages and caches grow, the regression nears
-    # estimate - RA = discount. "A linear correlation": it explains half of the variance at least, our reading.
-    _item(
-        "fig-18", "Finding 11: locality and read amplification", "Fig. 17, 18",
-        [
-            Finding(WHERE, "slope of saved against discount", 1.0, at("18", LARGE, None, "slope"), "x"),
-            Finding(WHERE, "R² of the regression", (0.5, None), at("18", LARGE, None, "r_squared"), ""),
-            Finding(WHERE, "slope nearer to 1 than with 4 KB pages, cache of 1, by", (0.0, None), _nearer, "", True),
-        ],
-        _panel_18,
-        why="The discount takes every request as a small one whose neighbour may be cached. Where most bytes are read"
-        " in requests larger than a page, the estimate is close to 1 and nothing is left to save.",
-    ),
+    _item("fig-1a", _bars_1a, swc_causes.SHORT, swc_causes.ALIKE, counts_traces=True, figures={
+        "databases": partial(_percentile, 75, DATABASES), "mail servers": partial(_percentile, 25, MAIL_SERVERS),
+    }),
+    _item("fig-1b", by_statistic("1b", "all", "f_r", "partitions"), swc_causes.SHORT, swc_causes.ALIKE),
+    _item("fig-1c", by_statistic("1c", "all", "partitions", "f_min", y_log=True),
+          figures={"f_min(8) is 2 or less": _low_f_min}),
+    _item("fig-2", _panel_2, counts_traces=True, figures={
+        "mean WA falls from 1 to 4 partitions": partial(_falls, 7, 1, 4),
+        "and by less from 4 to 16": partial(_less, 7, 4, 16),
+        "falls by less than at OP 7 %": partial(_less, 28, 1, 16),
+        "blocks of 256 pages: mean WA differs by": _large_blocks,
+    }),
+    _item("fig-3", by_series("3", "median", "partitions", "median write amplification"), *swc_causes.TOGETHER.values(),
+          extra_tables=_table_3),
+    _item("fig-4", partial(_histogram, "4"), swc_causes.EVENLY, figures={
+        "fewer partitions for f_r <= 3":
+            lambda traces: smaller(*(traces.get("1b", "all", ratio, "median") for ratio in (2.0, 3.0))),
+    }),
+    _item("fig-6", by_series("6", "median", "partitions", "median f_min", y_log=True),
+          figures={"partitions differ from 4 to 64 KB by": _page_difference}),
+    _item("fig-7", by_series("7", "mean", "bytes of a page", "mean write amplification", only="OP 7 %", x_log=True),
+          figures={f"WA of 8 KB / 4 KB pages, {count} partitions": partial(_larger_page, count)
+                   for count in (2, 8, 16)}),
+    _item("fig-9", partial(_histogram, "9")),
+    _item("fig-10", by_statistic("10", "buffer of one page", "bytes of a page", "read amplification", y_log=True),
+          figures={"read amplification, of a page's sectors": _read_amplification}),
+    _item("fig-12", by_series("12", "median", "bytes of a page", "median cost, of one-sector pages", x_log=True),
+          swc_causes.LARGER, figures={
+        "cheapest with 4 KB pages (typical)": lambda traces: share([
+            one.number("read_cost.cheapest_full_page_bytes") == rows.PAGE_BYTES for one in traces.who.reading
+        ]),
+        "32 KB pages dearer than 4 KB (typical)": lambda traces: share([
+            one.number("read_full_ns_32768") > one.number("read_full_ns_4096") for one in traces.who.reading
+        ]),
+    }),
+    _item("fig-15", _panels_15, figures={f"{kind}s": partial(_distance_ahead, kind) for kind in ("write", "read")}),
+    _item("fig-18", _panel_18, figures={"slope nearer to 1 than with 4 KB pages, cache of 1, by": _nearer}),
 )  # fmt: skip
 
 
@@ -453,17 +345,6 @@ def _volumes(name: str, path: Path) -> list[PaperWorkload]:
     return [PaperWorkload(f"{name}:{volume}", "", path=path, volume=volume) for volume in chosen]
 
 
-PAPER = Paper(
-    "swc",
-    "SSD-based Workload Characteristics and Their Performance Implications",
-    "G. Yadgar, M. Gabel, S. Jaffer, B. Schroeder, ACM Transactions on Storage 17(1), 2021",
-    "No drive is simulated: traces are characterized (docs/characterization.md). Published are 123 traces, measured "
-    "those of the folder given, or the recipes of the other papers. A trace that is too short for a statistic does "
-    "not enter it, as in the paper.",
-    (),
-    ITEMS,
-    default_scale=0.2,
-    quick_scale=0.02,
-    options={"over_provisioning_percent": (7, 28, 50, 75, 100), "block_pages": (128, 256)},
-    population=population,
+PAPER = TABLE.paper(
+    ITEMS, options={"over_provisioning_percent": (7, 28, 50, 75, 100), "block_pages": (128, 256)}, population=population
 )

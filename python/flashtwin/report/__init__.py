@@ -30,26 +30,45 @@ if TYPE_CHECKING:
 __all__ = ["ReportError", "Verdict", "build", "chart", "chart_names", "choice", "findings"]
 
 
-def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
+def build(folder: Path | str, *, out: Path | str | None = None, drawn: bool = False) -> Path:
     """Writes the page, and beside it each chart as PDF, SVG, PNG and CSV; returns the page's path.
 
-    `out` is the folder to write to, the result folder itself when not given. Each file appears complete or not at all.
-    Raises `ReportError` when the results cannot be read or the folder cannot be written.
+    `out` is the folder to write to, the result folder itself when not given. Charts that `draw` has just `drawn` there
+    are taken as they are. Each file appears complete or not at all. Raises `ReportError` when the results cannot be
+    read or the folder cannot be written.
     """
     target = Path(folder if out is None else out)
-    kind: Any = page
-    if (Path(folder) / names.REPRODUCTION).is_file():
-        kind = reproduction
-    elif sweep.is_sweep(folder):
-        kind = sweep
+    kind = _kind(folder)
     results = kind.load(folder)
     # Drawing takes seconds: a folder that cannot be written is found before.
     files.make_folder(target / names.CHARTS)
-    rendered = [rendering.render(one, results) for one in kind.charts(results)]
+    charts = kind.charts(results)
+    rendered = [rendering.kept(one, results, target) if drawn else rendering.render(one, results) for one in charts]
     rendering.write(target, rendered)
     html = target / names.REPORT
     files.write(html, kind.page(results, rendered))
     return html
+
+
+def draw(folder: Path | str, part: int, parts: int) -> None:
+    """Draws every n-th chart of a result folder into it, beside other processes; `build` then makes the page."""
+    kind = _kind(folder)
+    results = kind.load(folder)
+    files.make_folder(Path(folder) / names.CHARTS)
+    rendering.write(Path(folder), [rendering.render(one, results) for one in kind.charts(results)[part::parts]])
+
+
+def count(folder: Path | str) -> int:
+    """How many charts the page of a result folder has."""
+    kind = _kind(folder)
+    return len(kind.charts(kind.load(folder)))
+
+
+def _kind(folder: Path | str) -> Any:
+    """The module that makes the page of such a folder."""
+    if (Path(folder) / names.REPRODUCTION).is_file():
+        return reproduction
+    return sweep if sweep.is_sweep(folder) else page
 
 
 def chart(name: str, folder: Path | str) -> Figure:

@@ -47,6 +47,17 @@ def render(chart: Chart[Any], results: Any) -> RenderedChart:
     return RenderedChart(chart, drawing, found)
 
 
+def kept(chart: Chart[Any], results: Any, target: Path) -> RenderedChart:
+    """A chart with the files that are drawn already."""
+    paths = {ending: target / names.CHARTS / f"{chart.name}{ending}" for ending in ENDINGS}
+    found: dict[str, str | bytes] = {
+        ending: path.read_bytes() if ending.endswith((".pdf", ".png")) else path.read_bytes().decode()
+        for ending, path in paths.items()
+        if path.is_file()
+    }
+    return RenderedChart(chart, chart.draw(results), found)
+
+
 def write(target: Path, rendered: Iterable[RenderedChart]) -> None:
     """Writes the files of charts into a folder of results; takes those of an earlier build away that are no more."""
     for one in rendered:

@@ -3,35 +3,24 @@
 from collections.abc import Callable, Mapping
 
 from flashtwin.experiments import Factor, levels
-from flashtwin.papers import designs, sensitivity
+from flashtwin.papers import designs
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.ca_ssd import results
-from flashtwin.papers.ca_ssd.results import CA_SSD, CUTS, EMPTY, EMPTY_DRIVE, FIG_7, FULL, SHORTER, SHORTER_MS
-from flashtwin.papers.ca_ssd.workloads import NAMES
+from flashtwin.papers.ca_ssd.results import CA_SSD, EMPTY, FIG_7, FULL, PUBLISHED, SHORTER, SHORTER_MS, VICTIMS
+from flashtwin.papers.ca_ssd.workloads import NAMES, TABLE
 from flashtwin.papers.designs import Experiment, Headline, choice
 from flashtwin.papers.facts import all_keep_up
-from flashtwin.papers.model import Quantity
+from flashtwin.papers.model import Quantity, gain
 from flashtwin.papers.sensitivity import Sensitivity
 from flashtwin.settings import Value
 
 TITLES = {"response": "mean response", "writes": "pages written", "gc": "collection", "erases": "erases"}
-ONE_PLANE = "the drive has one plane, so nothing works beside it and there is no place to choose."
-PLAN = Sensitivity(
-    "Fig. 7", NAMES, why=EMPTY_DRIVE,
-    headlines=[
-        Headline(f"{TITLES[key]} cut, {name}", CUTS[key][2][name], FIG_7[key], name, f"{TITLES[key]}, cut", name)
-        for key in ("response", "writes", "erases")
-        for name in NAMES
-    ],
-    left_out={
-        **dict.fromkeys(("concurrency", "load", "allocation", "order"), ONE_PLANE),
-        "idle rule": sensitivity.NO_IDLE_WORK,
-        "copies": sensitivity.NO_COPIES,
-        "ties": sensitivity.NO_REDIRECTION,
-        "renewal": sensitivity.NO_DAYS,
-    },
-    decided=("merging = none", "write completes = programmed", "hashing = 1 lane"),
-)  # fmt: skip
+PLAN = TABLE.item("sensitivity", kind=Sensitivity, headlines=[
+    Headline(f"{TITLES[key]} cut, {name}", FIG_7[key], PUBLISHED[key][name], of=(name,), panel=f"{TITLES[key]}, cut",
+             group=name)
+    for key in ("response", "writes", "erases")
+    for name in NAMES
+])  # fmt: skip
 
 #: A level that only CA-SSD has, as a key of ours: what lies on its drive at the beginning.
 BEGINS = "ca-ssd begins"
@@ -49,8 +38,8 @@ def for_system(system: str, sets: Mapping[str, Value]) -> Mapping[str, Value]:
 
 #: The drive at the beginning. One plane has no order, no units, no load.
 DRIVES = {"has room": None, "begins full": FULL, "begins full, CA-SSD's empty": EMPTY}
-EXPERIMENT = Experiment(
-    "Fig. 6, 7, 5.2", NAMES, why=EMPTY_DRIVE,
+EXPERIMENT = TABLE.item(
+    "set-ups", kind=Experiment,
     factors=(
         choice("rate", "1 times", "0.25 times", "0.5 times", "2 times"),
         Factor("drive", {name: {} for name in DRIVES}),
@@ -66,16 +55,15 @@ EXPERIMENT = Experiment(
     ),
     rows=32,
     quantities=[
-        *(results.cut_claims(FIG_7, key) for key in CUTS),
+        *(gain(title, FIG_7[key], PUBLISHED[key]) for key, title in TITLES.items()),
         Quantity("shorter by", SHORTER, {"homes": SHORTER_MS}, "ms", effect=True),
-        results.FEWER_ERASES,
-        *(Quantity(name, results.VICTIMS[name], {"web": value}, "pages")
-          for name, value in results.VICTIMS_WEB.items()),
+        gain("16 K entries: erases", results.FEWER_ERASES, TABLE.values("erases, 16 K")),
+        *(Quantity(name, fact, {"web": TABLE.published[f"victims {name}"]}, "pages") for name, fact in VICTIMS.items()),
     ],
     headlines=[
-        *(Headline(f"{title} cut, mean", sum(CUTS[key][2].values()) / len(NAMES), FIG_7[key], NAMES)
+        *(Headline(f"{title} cut, mean", FIG_7[key], sum(PUBLISHED[key].values()) / len(NAMES), of=NAMES)
           for key, title in TITLES.items()),
-        Headline("homes, 16 K entries: ms shorter", SHORTER_MS, SHORTER, "homes"),
+        Headline("homes, 16 K entries: ms shorter", SHORTER, SHORTER_MS, of=("homes",)),
     ],
     few={
         "rate": ("1 times", "0.25 times", "0.5 times", "2 times"), "drive": tuple(DRIVES), "victim": ("greedy", "fifo"),

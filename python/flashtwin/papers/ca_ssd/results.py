@@ -8,46 +8,27 @@ import numpy as np
 
 from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
-from flashtwin.papers.ca_ssd.workloads import NAMES, OTHERS, PAGE_BYTES, TABLE_2
+from flashtwin.papers.ca_ssd.workloads import NAMES, PAGE_BYTES, TABLE, TABLE_2
 from flashtwin.papers.claims import Claim, nearest, number
-from flashtwin.papers.facts import SCALE, Fact, Run, Worked, as_list, derived, of_runs, of_trace, saved, total
-from flashtwin.papers.model import Choice, Item, Overall, Quantity, Setup, gain
+from flashtwin.papers.facts import SCALE, Fact, Run, Worked, as_list, derived, of_runs, of_trace, once, saved, total
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, WorkloadTable, column, digits, percent
 from flashtwin.settings import Value
 
-#: How large the drive is, the text says by workload (Table 2), and how full it was not at all: items take the sizes of
-#: the text, `begins-full` the fullness that the published numbers give away, which `set-ups` finds nearest to them.
-SETUP = Setup((
-    Choice("device", "ca-ssd-slc2", "5.1, Table 1",
-           "\"we use SLC SSDs with extra large pages (SLC2) and single plane\"."),
-    Choice("engine.hash_us", 32.0, "5.1",
-           "\"modeling the overheads (32 µs) of performing hash calculation along with their impact on the queueing "
-           "delays\": one unit, for which writes queue."),
-))  # fmt: skip
 #: Section 5, Table 2: the SSD's size in GB where it is not 4. Blocks of a GB: 64 pages of 4 KB (Table 1, SLC2).
 SSD_GB = {"mail": 6}
 BLOCKS_A_GB = 4096
 PAGES_A_BLOCK = 64
 ALL = "response.all.mean_ns"
 TRADITIONAL, CA_SSD = "conventional", "ca-ssd-inverted"
-#: Fig. 7: what is cut, where results have it, and by how many percent.
-CUTS: dict[str, tuple[str, str, dict[str, float]]] = {
-    "response": ("mean response time", ALL, {"web": 65.0, "mail": 84.0, "homes": 59.0}),
-    "writes": ("pages written", "pages_programmed", {"web": 77.0, "mail": 93.0, "homes": 70.0}),
-    "gc": ("pages written by collection", "flash_writes.gc", {"web": 94.0, "mail": 100.0, "homes": 87.0}),
-    "erases": ("erases", "erases.total", {"web": 77.0, "mail": 100.0 * (1 - 2_876 / 47_819), "homes": 70.0}),
-}
-#: Fig. 6: mean valid pages of a victim in web, traditional and CA-SSD.
-VICTIMS_WEB = {TRADITIONAL: 33.20, CA_SSD: 8.21}
-#: 5.2: RAM of HPT and iHPT in MB by entries. With 16 K entries the mean response of homes is shorter by "about 7 ms".
-RAM_MB = {16_384: 0.45, 131_072: 3.5, 262_144: 7.0}
-SHORTER_MS = 7.0
-NOTHING = "the traditional SSD collected nothing"
-EMPTY_DRIVE = (
-    "Here the drive holds what the trace reads before it writes it, so that little is collected. The published "
-    "traditional SSD began full: its victims hold 33 of 64 valid pages, although its 4 GB are twice the footprint of "
-    "`web`. `begins-full` measures again on such drives."
-)
+#: Fig. 7: where results have what is cut, and how it is called; published is by how many percent.
+CUTS = {
+    "response": (ALL, "response"), "writes": ("pages_programmed", "writes"),
+    "gc": ("flash_writes.gc", "collection"), "erases": ("erases.total", "erases"),
+}  # fmt: skip
+PUBLISHED = {key: TABLE.values(key) for key in CUTS}
+SHORTER_MS: float = TABLE.published["shorter by"]
+#: Entries of the store in 5.2.
+ENTRIES = (16_384, 131_072, 262_144)
 
 #: Of a drive that begins full: spare pages as a share of the footprint, between which it is sought, and how often.
 SPARE_MIN, SPARE_MAX, STEPS = 0.03, 6.0, 9
@@ -58,7 +39,7 @@ FULL, EMPTY = "footprint", "first-reads"
 def device(stand: Stand) -> dict[str, Value]:
     """The paper's single plane, as large as the paper's drive at the workload's scale."""
     blocks = SSD_GB.get(stand.name, 4) * BLOCKS_A_GB * stand.source.scale
-    return {**SETUP.sets, "blocks_per_plane": max(64, round(blocks))}
+    return {**TABLE.setup.sets, "blocks_per_plane": max(64, round(blocks))}
 
 
 def on_device(system: str, *worked: Worked, **sets: Value) -> Run:
@@ -71,16 +52,11 @@ def entries(full: int) -> Worked:
 
 
 def cuts(before: Run, after: Run) -> dict[str, Fact]:
-    return {key: saved(before, after, path) for key, (_, path, _) in CUTS.items()}
+    return {key: saved(before, after, path) for key, (path, _) in CUTS.items()}
 
 
-def cut_claims(facts: Mapping[str, Fact], key: str, why: str = "") -> Quantity:
-    title, _, values = CUTS[key]
-    return gain(f"{title}, cut", facts[key], values, why)
-
-
-def cut_bars(facts: Mapping[str, Fact], *keys: str) -> list[BarPanel]:
-    return [BarPanel("cut, %", {CUTS[key][0].removeprefix("pages "): (facts[key], CUTS[key][2]) for key in keys})]
+def cut_bars(facts: Mapping[str, Fact], **names: str) -> list[BarPanel]:
+    return [BarPanel("cut, %", {name: (facts[key], PUBLISHED[key]) for key, name in names.items()})]
 
 
 def victims(run: PaperRun) -> float | None:
@@ -108,20 +84,15 @@ def traditional_wa(name: str) -> float:
     so that the cut of all writes gives `g`. For `web` that is 1.14; its victims with 33.20 of 64 valid pages (Fig. 6)
     say 1.08. For `mail` it is 0.12; its 47,819 erases (Fig. 7c) of a drive without a free block say 0.10.
     """
-    unique, left = TABLE_2[name][3] / 100.0, 1.0 - CUTS["writes"][2][name] / 100.0
-    left_of_collection = 1.0 - CUTS["gc"][2][name] / 100.0
+    unique, left = TABLE_2[name][3] / 100.0, 1.0 - PUBLISHED["writes"][name] / 100.0
+    left_of_collection = 1.0 - PUBLISHED["gc"][name] / 100.0
     return 1.0 + (unique - left) / (left - left_of_collection)
 
 
+@once
 def blocks_for(stand: Stand) -> int:
     """Blocks of the drive on which the traditional SSD, full at the beginning, has this write amplification."""
-    if blocks_for not in stand.memo:
-        stand.memo[blocks_for] = _blocks_for(stand, traditional_wa(stand.name))
-    return int(stand.memo[blocks_for])
-
-
-def _blocks_for(stand: Stand, wa: float) -> int:
-    pages = stand.fact("info.footprint_pages") or 0.0
+    pages, wa = stand.fact("info.footprint_pages") or 0.0, traditional_wa(stand.name)
     low, high = SPARE_MIN, SPARE_MAX
     for _ in range(STEPS):
         spare = math.sqrt(low * high)
@@ -150,17 +121,14 @@ DEVIATION = {name: total(run, "response.all.stddev_ns") for name, run in RUNS.it
 MICROSECONDS = digits(",.1f", " µs")
 
 
-STORES = {full: on_device(CA_SSD, entries(full)) for full in RAM_MB}
-BY_SIZE = {f"{full // 1024} K": saved(BEFORE, run, ALL) for full, run in STORES.items()}
-BY_SIZE |= {"unlimited": FIG_7["response"]}
+STORES = {f"{full // 1024} K": on_device(CA_SSD, entries(full)) for full in ENTRIES}
+BY_SIZE = {**{size: saved(BEFORE, run, ALL) for size, run in STORES.items()}, "unlimited": FIG_7["response"]}
 #: With 16 K entries: by how many milliseconds the mean response is shorter, and the cut of erases.
-SHORTER = (total(BEFORE, ALL) - total(STORES[16_384], ALL)) / 1e6
-FEWER_ERASES = gain("16 K entries: erases, cut", saved(BEFORE, STORES[16_384], "erases.total"), {"homes": 65.0})
-STORE_RAM = [
-    Overall("RAM of the store", total(run, "ram.fingerprint_store_bytes", missing=0.0) / SCALE / 2**20, RAM_MB[full],
-            "MB", subject=f"{full // 1024} K entries", statistic=max, needs="any")
-    for full, run in STORES.items()
-]  # fmt: skip
+SHORTER = (total(BEFORE, ALL) - total(STORES["16 K"], ALL)) / 1e6
+FEWER_ERASES = saved(BEFORE, STORES["16 K"], "erases.total")
+STORE_RAM = {
+    size: total(run, "ram.fingerprint_store_bytes", missing=0.0) / SCALE / 2**20 for size, run in STORES.items()
+}
 
 
 def _as_unlimited(facts: ByWorkload) -> list[Claim]:
@@ -208,10 +176,9 @@ BY_SPEED = {
 
 
 def _begins_row(holds: str, said: str) -> dict[str, Any]:
-    cut = {f"{title} cut": ON_FULL[holds][key] for key, title in
-           (("response", "response"), ("writes", "writes"), ("gc", "collection"), ("erases", "erases"))}  # fmt: skip
     return {
-        "drive, GB": (GIGABYTES, digits(".2f")), "traditional WA": (WA, digits(".2f")), "CA-SSD begins": said, **cut,
+        "drive, GB": (GIGABYTES, digits(".2f")), "traditional WA": (WA, digits(".2f")), "CA-SSD begins": said,
+        **{f"{name} cut": ON_FULL[holds][key] for key, (_, name) in CUTS.items()},
         "victims hold, traditional": (FULL_VICTIMS[TRADITIONAL], digits(".1f")),
         "CA-SSD": (FULL_VICTIMS[holds], digits(".1f")),
     }  # fmt: skip
@@ -267,7 +234,7 @@ def _claims_anchor(facts: ByWorkload) -> list[Claim]:
         for name in NAMES:
             cut = facts.get(name, {}).get(by_speed[speed][0]) if speed else None
             title = f"{drive}: response time, cut, at the anchored clock"
-            claims.append(number(name, title, CUTS["response"][2][name], cut, effect=True, why=why))
+            claims.append(number(name, title, PUBLISHED["response"][name], cut, effect=True, why=why))
     return claims
 
 
@@ -281,7 +248,7 @@ def _notes_anchor(facts: ByWorkload) -> list[str]:
 
 
 def _tables_anchor(facts: ByWorkload) -> list[Display]:
-    rows = [["published", "", f"{SHORTER_MS:g} ms", *(percent(CUTS["response"][2][name]) for name in NAMES)]]
+    rows = [["published", "", f"{SHORTER_MS:g} ms", *(percent(PUBLISHED["response"][name]) for name in NAMES)]]
     for drive, by_speed in ANCHORS.items():
         for speed, (cut, shorter) in by_speed.items():
             milliseconds = digits(".2f", " ms")(facts.get("homes", {}).get(shorter))
@@ -291,89 +258,55 @@ def _tables_anchor(facts: ByWorkload) -> list[Display]:
 
 
 ITEMS = (
-    Item(
-        "fig-6", "Valid pages of collected blocks", "Fig. 6", ("web",),
-        [Overall("valid pages of a victim", VICTIMS[name], value, "pages", False, "no block was collected", name)
-         for name, value in VICTIMS_WEB.items()],
-        [Curves("valid pages", "share of the victims", of_runs(_curves, BEFORE, AFTER))], why=EMPTY_DRIVE,
-    ),
-    Item(
-        "fig-7a", "Response time", "Fig. 7a", NAMES,
-        [
-            cut_claims(FIG_7, "response"),
-            Quantity("variance of response times, cut",
-                     derived(lambda before, after: 100.0 * (1.0 - (after / before) ** 2) if after else None,
-                             *DEVIATION.values()), (0.0, None), effect=True),
-        ],
-        cut_bars(FIG_7, "response"),
-        [WorkloadTable("Measured", *(
+    TABLE.item("fig-6", VICTIMS,
+               panels=[Curves("valid pages", "share of the victims", of_runs(_curves, BEFORE, AFTER))]),
+    TABLE.item(
+        "fig-7a",
+        {**FIG_7, "variance of response times, cut": derived(
+            lambda before, after: 100.0 * (1.0 - (after / before) ** 2) if after else None, *DEVIATION.values()
+        )},
+        panels=cut_bars(FIG_7, response="mean response time"),
+        tables=[WorkloadTable("Measured", *(
             {"system": name, "mean": (total(run, ALL) / 1e3, MICROSECONDS),
              "standard deviation": (DEVIATION[name] / 1e3, MICROSECONDS)}
             for name, run in RUNS.items()
         ))],
-        why=EMPTY_DRIVE,
     ),
-    Item("fig-7b", "Writes", "Fig. 7b", NAMES, [cut_claims(FIG_7, "writes"), cut_claims(FIG_7, "gc", NOTHING)],
-         cut_bars(FIG_7, "writes", "gc"), why=EMPTY_DRIVE),
-    Item("fig-7c", "Erases", "Fig. 7c", NAMES, [cut_claims(FIG_7, "erases", "the traditional SSD erased nothing")],
-         cut_bars(FIG_7, "erases"),
-         [WorkloadTable("Measured", {name: (total(run, CUTS["erases"][1]), digits(",.0f"))
-                                     for name, run in RUNS.items()})],
-         why=EMPTY_DRIVE),
-    Item(
-        "cache-size", "Size of the fingerprint store", "5.2, Fig. 7", NAMES, [_as_unlimited, FEWER_ERASES, *STORE_RAM],
-        [BarPanel("response time cut, %", BY_SIZE)],
-        why="The recipes' values come again within the positions of Fig. 3; 16 K entries keep less of `homes` than "
-        "its one-day trace let expect.",
+    TABLE.item("fig-7b", FIG_7, panels=cut_bars(FIG_7, writes="written", gc="written by collection")),
+    TABLE.item("fig-7c", FIG_7, panels=cut_bars(FIG_7, erases="erases"), tables=[WorkloadTable("Measured", {
+        name: (total(run, CUTS["erases"][0]), digits(",.0f")) for name, run in RUNS.items()
+    })]),
+    TABLE.item("cache-size", {"16 K entries: erases, cut": FEWER_ERASES, **STORE_RAM}, claims=[_as_unlimited],
+               panels=[BarPanel("response time cut, %", BY_SIZE)]),
+    TABLE.item(
+        "fig-8",
+        {"a = 0: slower by, at most": derived(lambda ratio: (ratio - 1.0) * 100.0, NO_LOCALITY),
+         "a = 1: response time, cut": derived(lambda ratio: (1.0 - ratio) * 100.0, FULL_LOCALITY),
+         "a = 1: times as fast": derived(lambda ratio: 1.0 / ratio, FULL_LOCALITY)},
+        panels=[Curves("Zipf exponent a", "CA-SSD / traditional, mean response",
+                       derived(lambda ratios: (EXPONENTS, ratios), RATIOS), together=True)],
     ),
-    # 5.3: at most 10 % slower without value locality, 74 % faster with a = 1, financial about 25 times.
-    Item(
-        "fig-8", "Contents by Zipf's law", "Fig. 8", (*OTHERS, *NAMES),
-        [
-            Quantity("a = 0: slower by, at most", derived(lambda ratio: (ratio - 1.0) * 100.0, NO_LOCALITY),
-                     (None, 10.0)),
-            Overall("a = 1: response time, cut", derived(lambda ratio: (1.0 - ratio) * 100.0, FULL_LOCALITY), 74.0,
-                    effect=True, why="the mean is over all ten workloads"),
-            Quantity("a = 1: times as fast", derived(lambda ratio: 1.0 / ratio, FULL_LOCALITY), {"financial": 25.0},
-                     "x"),
-        ],
-        [Curves("Zipf exponent a", "CA-SSD / traditional, mean response",
-                derived(lambda ratios: (EXPONENTS, ratios), RATIOS), together=True)],
-        why="A cut of 25 times needs a traditional SSD that cannot keep up: it is a matter of the rate and the bursts"
-        " of `financial`, which the paper does not give.",
-    ),
-    Item(
-        "begins-full", "Fig. 7 on drives that begin full", "Fig. 6, 7", NAMES,
-        [
-            *(cut_claims(ON_FULL[EMPTY], key, NOTHING) for key in CUTS),
-            *(Overall("valid pages of a victim", FULL_VICTIMS[holds], VICTIMS_WEB[name], "pages",
-                      subject=f"web, {name}", of=("web",))
-              for name, holds in ((TRADITIONAL, TRADITIONAL), (CA_SSD, EMPTY))),
-        ],
-        cut_bars(ON_FULL[EMPTY], *CUTS),
-        [
+    TABLE.item(
+        "begins-full", {**ON_FULL[EMPTY], TRADITIONAL: FULL_VICTIMS[TRADITIONAL], CA_SSD: FULL_VICTIMS[EMPTY]},
+        panels=cut_bars(ON_FULL[EMPTY], response="mean response time", writes="written", gc="written by collection",
+                        erases="erases"),
+        tables=[
             WorkloadTable("Drives that collect as the paper's traditional SSD did", _begins_row(FULL, "full"),
                           _begins_row(EMPTY, "empty")),
             WorkloadTable("Mean response time, cut, when requests come slower or faster",
-                          {"published": CUTS["response"][2], **BY_SPEED}),
+                          {"published": PUBLISHED["response"], **BY_SPEED}),
         ],
-        _notes_begins_full,
-        why="Writes and erases are cut by equal shares in all three workloads, so both drives had no free block at the "
-        "beginning; and CA-SSD erased 2,876 blocks under `mail` without copying a page, so what its drive began with "
-        "was not valid. With a traditional SSD that begins full of valid pages and a CA-SSD that begins without, the "
-        "published cuts of writes and erases follow; with both full they do not. How much of the response time is cut "
-        "hangs on the rate, which the paper gives away by one absolute time (`anchor`).",
-        ours=True,
+        notes=_notes_begins_full,
     ),
-    Item(
-        "anchor", "About 7 ms: the rate that the paper gives away", "5.2, Fig. 7", NAMES, [_claims_anchor],
-        [Curves(
+    TABLE.item(
+        "anchor", claims=[_claims_anchor],
+        panels=[Curves(
             "times the trace's clock", "homes, 16 K entries: shorter by, ms",
             derived(lambda *of: {drive: (SPEEDS, ms) for drive, ms in zip(ANCHORS, of, strict=True)},
                     *(as_list(*(shorter for _, shorter in by_speed.values())) for by_speed in ANCHORS.values())),
             x_log=True, of=("homes",),
         )],
-        [_tables_anchor], _notes_anchor,
-        [fact for by_speed in ANCHORS.values() for facts in by_speed.values() for fact in facts],
+        tables=[_tables_anchor], notes=_notes_anchor,
+        facts=[fact for by_speed in ANCHORS.values() for facts in by_speed.values() for fact in facts],
     ),
 )  # fmt: skip

@@ -6,41 +6,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from flashtwin.papers.bench import Stand
-from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
+from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.facts import SCALE, Fact, derived, of_trace, trace_fact
-from flashtwin.papers.model import Item, PaperWorkload, Quantity, above
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, table
+from flashtwin.papers.tables import PaperTable
 
+TABLE = PaperTable("ca-ssd")
+TABLE_2, OTHERS = TABLE.rows("Table 2"), tuple(TABLE.rows("Table 3"))
+NAMES = tuple(TABLE_2)
 PAGE_BYTES = 4096.0
-#: Requests in millions, footprint in GB, writes, unique among writes and reads, sequential (percent).
-TABLE_2 = {
-    "web": (3.8, 1.95, 77.01, 42.35, 32.05, 83.8),
-    "mail": (3.6, 4.22, 77.32, 7.83, 80.85, 94.7),
-    "homes": (4.4, 3.02, 96.76, 66.37, 80.75, 70.8),
-}
-#: Requests in millions, footprint in GB, writes in percent.
-TABLE_3 = {
-    "financial": (6.50, 0.50, 79.60),
-    "cello99": (0.44, 0.46, 70.79),
-    "proxy": (2.44, 0.33, 95.64),
-    "hm": (11.11, 2.43, 54.74),
-    "ts": (4.17, 0.91, 74.06),
-    "mids": (2.89, 3.09, 70.46),
-    "src1": (5.00, 1.47, 93.73),
-}
-NAMES, OTHERS = tuple(TABLE_2), tuple(TABLE_3)
-#: Names of the recorded files: FIU IODedup, UMass, MSR Cambridge.
-FILES = {
-    "web": ("web-vm", "webvm", "webmail+online.cs.fiu.edu-110108-113008"),
-    "mail": ("mail-01", "cheetah.cs.fiu.edu-110108-113008"),
-    "homes": ("homes-110108-112108",),
-    "financial": ("Financial1", "Financial"),
-    "proxy": ("prxy_0", "prxy"),
-    "hm": ("hm_0",),
-    "ts": ("ts_0",),
-    "mids": ("mds_0",),
-    "src1": ("src1_2", "src1_0"),
-}
 
 
 def _whole(fact: Fact, unit: float) -> Fact:
@@ -52,31 +26,18 @@ READ_PAGES, WRITTEN_PAGES = (trace_fact(f"info.{kind}_bytes") / PAGE_BYTES for k
 #: Table 2 counts requests of 4 KB, Table 3 those of any size.
 ALL_PAGES, REQUESTS = READ_PAGES + WRITTEN_PAGES, trace_fact("info.requests")
 FOOTPRINT = _whole(trace_fact("info.footprint_pages"), 2**30 / PAGE_BYTES)
-
-
-def _columns(of: Mapping[str, Sequence[float]], *columns: tuple[str, Fact, str]) -> tuple[Quantity, ...]:
-    return tuple(
-        Quantity(title, fact, {name: row[place] for name, row in of.items()}, unit)
-        for place, (title, fact, unit) in enumerate(columns)
-    )
-
-
-COLUMNS_2 = _columns(
-    TABLE_2, ("requests", _whole(ALL_PAGES, 1e6), "million"), ("footprint", FOOTPRINT, "GB"),
-    ("writes", WRITTEN_PAGES * 100.0 / ALL_PAGES, "%"),
-    ("unique among writes", trace_fact("info.unique_values_write_percent"), "%"),
-    ("unique among reads", trace_fact("info.unique_values_read_percent"), "%"),
-    ("sequential", trace_fact("info.sequential_percent"), "%"),
-)  # fmt: skip
-COLUMNS_3 = _columns(
-    TABLE_3, ("requests", _whole(REQUESTS, 1e6), "million"), ("footprint", FOOTPRINT, "GB"),
-    ("writes", trace_fact("info.writes") * 100.0 / REQUESTS, "%"),
-)  # fmt: skip
-WORKLOADS = tuple(
-    PaperWorkload(name, f"ca-ssd/{name}", FILES.get(name, ()), columns, place)
-    for names, columns, place in ((OTHERS, COLUMNS_3, "Table 3"), (NAMES, COLUMNS_2, "Table 2"))
-    for name in names
-)
+STATISTICS = {
+    "Table 2": TABLE.columns("Table 2", {
+        "requests": _whole(ALL_PAGES, 1e6), "footprint": FOOTPRINT, "writes": WRITTEN_PAGES * 100.0 / ALL_PAGES,
+        "unique among writes": trace_fact("info.unique_values_write_percent"),
+        "unique among reads": trace_fact("info.unique_values_read_percent"),
+        "sequential": trace_fact("info.sequential_percent"),
+    }),
+    "Table 3": TABLE.columns("Table 3", {
+        "requests": _whole(REQUESTS, 1e6), "footprint": FOOTPRINT,
+        "writes": trace_fact("info.writes") * 100.0 / REQUESTS,
+    }),
+}  # fmt: skip
 
 
 def popularity(stand: Stand) -> Facts:
@@ -86,10 +47,6 @@ def popularity(stand: Stand) -> Facts:
     return {
         f"{kind}s": [[row[axis] for row in rows if row["kind"] == kind] for axis in axes] for kind in ("write", "read")
     }
-
-
-#: Values with half of the writes, in percent.
-HALF_OF_WRITES = {"homes": 14.44, "mail": 8.84, "web": 29.99}
 
 
 def _positions(kind: str) -> Fact:
@@ -118,8 +75,6 @@ def _curve(stand: Stand, rows: Sequence[Mapping[str, float]], y: list[float]) ->
 
 
 MISSES = of_trace(misses)
-#: Fig. 4 and 4.1: misses of popular values with 64 K entries; for mail an upper end.
-MISSES_64K = {"mail": (None, 7.0), "web": (0.4, 0.4), "homes": (4.0, 4.0)}
 
 
 def hits(of: str) -> Fact:
@@ -149,7 +104,7 @@ def by_law(exponent: float, values: float) -> float:
 
 
 #: Values with half of the writes of hm, in millions, by Zipf exponent.
-HM_HALF = {0.0: 4.5, 0.4: 1.3}
+HM_HALF: dict[float, float] = {a: TABLE.published[f"hm, a = {a:g}"] for a in (0.0, 0.4)}
 (EVEN, AT_EVEN), (SKEWED, AT_SKEWED) = HM_HALF.items()
 
 
@@ -179,8 +134,6 @@ def _claims_hm(facts: ByWorkload) -> list[Claim]:
 
 
 def _notes_hm(facts: ByWorkload) -> list[str]:
-    if "hm" not in facts:
-        return []
     writes = facts["hm"][HM]["writes"]
     fitting = 1.0 - 1.0 / (1.0 + math.log2(AT_EVEN / AT_SKEWED))
     return [
@@ -202,57 +155,35 @@ def _tables_hm(facts: ByWorkload) -> list[Display]:
 
 
 ITEMS = (
-    Item("table-2", "The workloads", "Table 2", NAMES, [COLUMNS_2]),
-    Item(
-        "fig-2", "Popularity of values", "Fig. 2", NAMES,
-        [Quantity("values with 50 % of the writes", trace_fact("popularity.write.contents_for_50_percent"),
-                  HALF_OF_WRITES)],
-        [Curves("share of the values", "share of the accesses", of_trace(popularity),
-                {name: ("writes", half / 100.0, 0.5) for name, half in HALF_OF_WRITES.items()})],
-        why="Half of the writes of `homes` need at least 24.7 % of its values when 66.37 % are unique (Table 2, seven"
-        " days); the published 14.44 % is of one day.",
+    TABLE.item("table-2", claims=[STATISTICS["Table 2"]]),
+    TABLE.item(
+        "fig-2", {"values with 50 % of the writes": trace_fact("popularity.write.contents_for_50_percent")},
+        panels=[Curves("share of the values", "share of the accesses", of_trace(popularity),
+                       {name: ("writes", half / 100.0, 0.5) for name, half in TABLE.values("half of writes").items()})],
     ),
-    Item(
-        "fig-3", "Temporal locality of values", "Fig. 3", NAMES,
-        [
-            Quantity("LRU positions with 90 % of the repeated writes", _positions("content"), {"homes": 11_046.0},
-                     "positions"),
-            Quantity("memory saved by a queue so long", trace_fact("value_locality.write.content.memory_saved_percent"),
-                     {"homes": 96.0, "mail": 65.0}),
-        ],
-        [BarPanel("entries for 90 % of the repeats",
-              {"values": (_positions("content"), {"homes": 11_046.0}), "addresses": _positions("address")})],
+    TABLE.item(
+        "fig-3",
+        {"LRU positions with 90 % of the repeated writes": _positions("content"),
+         "memory saved by a queue so long": trace_fact("value_locality.write.content.memory_saved_percent")},
+        panels=[BarPanel("entries for 90 % of the repeats",
+                         {"values": (_positions("content"), {"homes": 11_046.0}), "addresses": _positions("address")})],
     ),
-    Item(
-        "fig-4", "Misses of popular values", "Fig. 4", NAMES,
-        [Quantity("misses of popular values, 64 K entries", MISSES["read"], MISSES_64K)],
-        [Curves("entries", "misses of popular values, %", MISSES["curve"],
-                {name: (name, float(ENTRIES), high) for name, (_, high) in MISSES_64K.items()}, x_log=True,
-                together=True)],
-        why="The recipes meet the LRU positions that the text gives (Fig. 3); how often the popular half comes again "
-        "is published for 64 K entries only, of one day.",
+    TABLE.item(
+        "fig-4", {"misses of popular values, 64 K entries": MISSES["read"]},
+        panels=[Curves(
+            "entries", "misses of popular values, %", MISSES["curve"],
+            {name: (name, float(ENTRIES), high) for name, (_, high) in TABLE.published["misses"].items()},
+            x_log=True, together=True,
+        )],
     ),
-    Item("table-3", "The other workloads", "Table 3", OTHERS, [COLUMNS_3]),
-    # About 8 % of mail's and homes' writes change nothing; reads come again by value sooner than by address.
-    Item(
-        "value-locality", "Value locality beside locality of addresses", "Section 3", NAMES,
-        [
-            Quantity("writes of what the address holds", trace_fact("space.rewrite_percent"),
-                     {"mail": 8.0, "homes": 8.0}),
-            above("reads: hits by value above hits by address, 64 K entries", BY_VALUE["read"], BY_ADDRESS["read"],
-                  least=EFFECT_POINTS),
-        ],
-        [Curves("entries of an LRU cache", "page reads that hit, %",
-                derived(lambda *of: dict(zip(("value", "address"), of, strict=True)), BY_VALUE["curve"],
-                        BY_ADDRESS["curve"]), x_log=True)],
-        why="The recipes read each value from one page: how many pages of those read hold one value is not published. "
-        "On the captured traces, whose contents are real, reads of `webvm`, `mail` and `homes` hit by value far more "
-        "often than by address.",
+    TABLE.item("table-3", claims=[STATISTICS["Table 3"]]),
+    TABLE.item(
+        "value-locality",
+        {"writes of what the address holds": trace_fact("space.rewrite_percent"),
+         "reads: hits by value above hits by address, 64 K entries": BY_VALUE["read"] - BY_ADDRESS["read"]},
+        panels=[Curves("entries of an LRU cache", "page reads that hit, %",
+                       derived(lambda *of: dict(zip(("value", "address"), of, strict=True)), BY_VALUE["curve"],
+                               BY_ADDRESS["curve"]), x_log=True)],
     ),
-    Item(
-        "hm-values", "Values with half of the writes of hm", "5.3", ("hm",), [_claims_hm], tables=[_tables_hm],
-        notes=_notes_hm, facts=[HM],
-        why="The published numbers do not fit Table 3 of the paper: half of the writes of `hm` are fewer writes than "
-        "4.5 M values need, and a fall by 71 % needs another exponent than 0.4 (notes).",
-    ),
+    TABLE.item("hm-values", claims=[_claims_hm], tables=[_tables_hm], notes=_notes_hm, facts=[HM]),
 )  # fmt: skip

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from flashtwin.experiments import Factor, levels
-from flashtwin.papers import designs, sensitivity
+from flashtwin.papers import designs
 from flashtwin.papers.designs import CHOICES, Experiment, Headline, choice
 from flashtwin.papers.ds_ftl import items
-from flashtwin.papers.ds_ftl.items import CUTS, FIG_10, KINDS, NAMES, OPEN_ORDER, REDIRECTED, redirected
+from flashtwin.papers.ds_ftl.items import CUTS, FIG_10, FIG_10_ITEMS, KINDS, NAMES, REDIRECTED, TABLE, redirected
+from flashtwin.papers.model import Item, Needs, Overall, Quantity, all_quantities
 from flashtwin.papers.sensitivity import Sensitivity
 from flashtwin.settings import Value
 
@@ -28,34 +29,34 @@ def _headlines(speed: float) -> Iterator[Headline]:
     faster = "" if speed == 1.0 else f", clock x {speed:g}"
     for kind, other, value in CUTS:
         yield Headline(
-            f"{kind}s below {other}{faster}", value, FIG_10[kind, other, speed], WORKLOADS, f"DS-FTL below{faster}",
-            f"{kind}s {other}", whole=True,
+            f"{kind}s below {other}{faster}", FIG_10[kind, other, speed], value, of=WORKLOADS, needs="figures",
+            panel=f"DS-FTL below{faster}", group=f"{kind}s {other}",
         )  # fmt: skip
     for name in ("webmail", "home3"):
         for kind in KINDS:
             yield Headline(
-                f"redirected {kind}s, {name}{faster}", REDIRECTED[kind][name], redirected(kind, speed), name,
-                f"redirected pages{faster}", f"{kind}s {name}", effect=False,
+                f"redirected {kind}s, {name}{faster}", redirected(kind, speed),
+                TABLE.values(f"redirected {kind}")[name], effect=False, of=(name,),
+                panel=f"redirected pages{faster}", group=f"{kind}s {name}",
             )  # fmt: skip
 
 
-PLAN = Sensitivity(
-    "Fig. 10, 13", WORKLOADS, why=OPEN_ORDER,
-    headlines=[one for speed in (1.0, 4000.0) for one in _headlines(speed)],
-    left_out={
-        "hashing": "contents are hashed while pages wait in DRAM, which costs a write nothing.",
-        "copies": sensitivity.NO_COPIES,
-        "renewal": sensitivity.NO_DAYS,
-    },
-    decided=("concurrency = die", "write completes = programmed", "order = PDWC"),
-    note="Three of the eight workloads stand for all, to spare time: `online`, whose reads gain most, and `webmail` "
-    "and `home3`, whose pages are redirected most and least. Cuts are means of the three; the published ones are "
-    "of eight. The allocation is that below DS-FTL's own (4.2.1); the schemes that it is compared with stay what "
-    "they are. Merging of `same-page` takes that of twins from DS-FTL and leaves the others as they are.",
+PLAN = TABLE.item(
+    "sensitivity", kind=Sensitivity, headlines=[one for speed in (1.0, 4000.0) for one in _headlines(speed)],
     for_system=for_system,
 )  # fmt: skip
-EXPERIMENT = Experiment(
-    "Fig. 2, 10, 11, 13, 14", NAMES, why=OPEN_ORDER,
+
+
+def _needing(needs: Needs, *of: Item) -> list[Quantity]:
+    """The quantities of items, those over the workloads from as many as this run has."""
+    return [
+        replace(one, needs=needs) if isinstance(one, Overall) else one for item in of
+        for one in all_quantities(item.claims)
+    ]  # fmt: skip
+
+
+EXPERIMENT = TABLE.item(
+    "set-ups", kind=Experiment,
     factors=(
         choice("rate", "1 times", "10 times"),
         choice("order", "CWDP", "WDPC", "DPWC", "PDWC"),
@@ -74,15 +75,13 @@ EXPERIMENT = Experiment(
     ),
     rows=28,
     quantities=[
-        *(replace(one, needs="any") for one in (*items.cuts("read"), *items.cuts("write"), *items.FIG_13_MEANS)),
-        *items.FIG_13,
-        *(replace(one, needs="run") for one in (*items.FIG_11, *items.FIG_14)),
-        items.CHIPS_DIFFER,
+        *_needing("any", FIG_10_ITEMS["read"], FIG_10_ITEMS["write"], items.FIG_13),
+        *_needing("run", items.FIG_11, items.FIG_14), *items.FIG_2.claims,
     ],
     headlines=[
-        *(Headline(f"{kind}s below {other}", value, FIG_10[kind, other, 1.0], NAMES) for kind, other, value in CUTS),
-        *(Headline(f"redirected {kind}s", value, items.REDIRECTED_SHARES[kind], NAMES, effect=False)
-          for kind, value in items.REDIRECTED_MEAN.items()),
+        *(Headline(f"{kind}s below {other}", FIG_10[kind, other, 1.0], value, of=NAMES) for kind, other, value in CUTS),
+        *(Headline(f"redirected {kind}s", fact, TABLE.published[f"redirected {kind}, mean"], effect=False, of=NAMES)
+          for kind, fact in REDIRECTED.items()),
     ],
     few={"stripe": ("1", "2"), "concurrency": ("die", "chip"), "allocation": tuple(CHOICES["allocation"])},
     fixed={"order": "PDWC"},

@@ -1,6 +1,6 @@
 """DS-FTL: its workloads, response times by load, where pages lie, redirections. Table 3, Fig. 2 to 4, 10 to 14."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,45 +9,19 @@ from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, nearest, number
 from flashtwin.papers.facts import SCALE, Fact, Run, all_keep_up, derived, mean, of_runs, saved, total, trace_fact
-from flashtwin.papers.model import Choice, Item, Overall, PaperWorkload, Quantity, Setup
+from flashtwin.papers.model import Item
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, WorkloadTable, column, digits, percent
+from flashtwin.papers.tables import PaperTable
 from flashtwin.settings import Value
 
-#: Table 3: requests, write ratio, mean size of a request in KB; and FIU SRCMap's name. Which home is which is our
-#: reading, by the alphabet.
-TABLE_3 = {
-    "home1": (8_973_201, 0.990, 16.06, "casa-110108-112108"),
-    "home2": (5_390_703, 0.909, 23.47, "ikki-110108-112108"),
-    "home3": (918_010, 0.990, 34.16, "madmax-110108-112108"),
-    "home4": (2_491_157, 0.945, 7.99, "topgun-110108-112108"),
-    "online": (5_700_499, 0.739, 7.99, "online.cs.fiu.edu-110108-113008"),
-    "webmail": (7_795_815, 0.819, 7.99, "webmail.cs.fiu.edu-110108-113008"),
-    "webresearch": (2_414_031, 0.999, 24.57, "webresearch-030409-033109"),
-    "webusers": (5_697_272, 0.900, 12.31, "webusers-030409-033109"),
-}
-NAMES = tuple(TABLE_3)
+TABLE = PaperTable("ds-ftl")
+NAMES = TABLE.names
 REQUESTS, READ, WRITTEN = (trace_fact(f"info.{key}") for key in ("requests", "read_bytes", "write_bytes"))
-STATISTICS = (
-    Quantity("requests", REQUESTS / SCALE, {name: row[0] for name, row in TABLE_3.items()}, "requests"),
-    Quantity("write ratio", trace_fact("info.writes") / REQUESTS, {name: row[1] for name, row in TABLE_3.items()}, ""),
-    Quantity("mean size", (READ + WRITTEN) / REQUESTS / 1024.0, {name: row[2] for name, row in TABLE_3.items()}, "KB"),
-)
-WORKLOADS = tuple(
-    PaperWorkload(name, f"ds-ftl/{name}", (row[3],), STATISTICS, "Table 3") for name, row in TABLE_3.items()
-)
+STATISTICS = {"Table 3": TABLE.columns("Table 3", {
+    "requests": REQUESTS / SCALE, "write ratio": trace_fact("info.writes") / REQUESTS,
+    "mean size": (READ + WRITTEN) / REQUESTS / 1024.0,
+})}  # fmt: skip
 
-#: One set-up for all eight workloads. What the text says is in the presets: transactions are executed by dies (2.1),
-#: comparisons wait for idle time (4.2.2). Pages wait in DRAM while they are hashed (4.2.1). SSDsim, in which the paper
-#: implements its scheme, gives a page to flash when another needs its place, and the write that needs it waits: once
-#: DRAM is full, a write takes a program as without it. So `engine.write_completes` stays `programmed`; a write cache is
-#: among the sensitivities and the set-ups.
-SETUP = Setup((
-    Choice(
-        "ftl.allocation.order", "PDWC", "2.2, 5.1.4",
-        "\"in a specific order of priority for these four levels\", which is not named. Neighbours on one chip are "
-        "what makes chips differ by a third (Fig. 2), and what DS-FTL takes apart.",
-    ),
-))  # fmt: skip
 SCHEMES = ("static", "dynamic", "hipa", "ds-ftl")
 #: What DS-FTL alone has: the allocation that proposes a place, which the other schemes are themselves. "This scheme
 #: builds upon state-of-art page allocation schemes" (4.1); that of the paper's comparison is HIPA.
@@ -56,12 +30,6 @@ BELOW: Mapping[str, Value] = {"ftl.allocation.policy": "hipa"}
 BLOCKS, BLOCKS_MIN = 2048, 32
 KINDS = ("read", "write")
 ALL_EIGHT = "the mean is over all eight workloads"
-OPEN_ORDER = (
-    "The paper names neither the order of its allocations nor the one below DS-FTL's own, and both decide the sign: "
-    "`set-ups` has every choice. Where channels take turns page by page (`CWDP`) no queue forms in a train, and a page "
-    "that moves for its content only meets others. With neighbours on one chip (`PDWC`) and HIPA below, DS-FTL's reads "
-    "and writes gain on all three."
-)
 
 
 def device(stand: Stand) -> dict[str, Value]:
@@ -86,19 +54,6 @@ def redirected(kind: str, speed: float = 1.0) -> Fact:
     return total(scheme("ds-ftl", speed), f"spread.redirected_{kind}_share") * 100.0
 
 
-#: Statistics over the workloads, as the paper gives them.
-STATISTIC: dict[str, Callable[[Any], float | None]] = {"lowest": min, "highest": max, "mean": mean}
-
-
-def spread(what: str, unit: str, of: Mapping[str, tuple[Fact, tuple[float, float, float]]]) -> list[Overall]:
-    """Lowest, highest and mean over the workloads, scheme by scheme."""
-    return [
-        Overall(f"{what}, {word}", fact, value, unit, False, "over all eight workloads", name, statistic)
-        for name, (fact, values) in of.items()
-        for (word, statistic), value in zip(STATISTIC.items(), values, strict=True)
-    ]
-
-
 def deviation(run: PaperRun) -> float | None:
     """Deviation of the channels' shares of all that they transfer, in points; None where nothing was."""
     busy = np.array([row["busy_ns"] for row in run.rows("channels")], dtype=float)
@@ -112,14 +67,11 @@ def utilisation(run: PaperRun, table: str) -> list[float]:
 
 
 BUSY = {name: of_runs(lambda run, name=name: utilisation(run, name), STATIC) for name in ("channels", "chips")}
-CHIPS_DIFFER = Overall(
-    "chips differ in utilisation by", derived(lambda chips: 100.0 - min(chips), BUSY["chips"]), 34.0,
-    subject="some workload", statistic=max, needs="any",
-)  # fmt: skip
+CHIPS_DIFFER = derived(lambda chips: 100.0 - min(chips), BUSY["chips"])
 
 
 def _panels_fig_2(facts: ByWorkload) -> list[Display]:
-    most = max(facts, key=lambda name: facts[name][CHIPS_DIFFER.fact])
+    most = max(facts, key=lambda name: facts[name][CHIPS_DIFFER])
     return [
         panels.bars([str(place) for place in range(len(values))], [("static", values, [])], "% of the busiest",
              title=f"{most}, by {name.removesuffix('s')}")
@@ -153,12 +105,8 @@ def _notes_fig_4(facts: ByWorkload) -> list[str]:
     ]
 
 
-#: Fig. 10: mean cut of latencies against each scheme, and the largest where it is given.
-MEAN_CUT = {
-    "read": {"static": 35.3, "dynamic": 34.2, "hipa": 9.8},
-    "write": {"static": 24.7, "dynamic": 36.7, "hipa": 19.0},
-}
-LARGEST_CUT = {"read": {"static": 56.3, "hipa": 23.0}, "write": {"static": 54.0, "hipa": 30.3}}
+#: Fig. 10: mean cut of latencies against each scheme.
+MEAN_CUT = {kind: TABLE.values(kind) for kind in KINDS}
 #: Kind of request, other scheme, mean cut.
 CUTS = tuple((kind, other, cut) for kind, of in MEAN_CUT.items() for other, cut in of.items())
 #: Clocks at which response times are measured again, beside that of the trace.
@@ -175,28 +123,16 @@ def cut(kind: str, other: str, speed: float = 1.0, **sets: Any) -> Fact:
 FIG_10 = {(kind, other, speed): cut(kind, other, speed) for kind, other, _ in CUTS for speed in LOADS}
 
 
-def cuts(kind: str) -> list[Overall]:
-    claims = []
-    for other, average in MEAN_CUT[kind].items():
-        title, fact = f"{kind}s: DS-FTL below {other}", FIG_10[kind, other, 1.0]
-        # A workload without such requests (webresearch reads 23 times in three weeks) has no part in it.
-        claims.append(Overall(title, fact, average, effect=True, why=ALL_EIGHT, needs="workloads"))
-        if (largest := LARGEST_CUT[kind].get(other)) is not None:
-            claims.append(Overall(title, fact, largest, effect=True, subject="largest", statistic=max, needs="any"))
-    return claims
-
-
 def fig_10(kind: str, place: str) -> Item:
     times = {name: total(scheme(name), f"response.{kind}.mean_ns") for name in SCHEMES}
-    return Item(
-        f"fig-{place}", f"{kind.capitalize()} latency", f"Fig. {place}", NAMES, cuts(kind),
-        [BarPanel(f"mean {kind} / static", {name: fact / times["static"] for name, fact in times.items()})],
-        [WorkloadTable(f"Mean {kind}s when requests come faster", *(
+    return TABLE.item(
+        f"fig-{place}", {other: FIG_10[kind, other, 1.0] for other in MEAN_CUT[kind]},
+        panels=[BarPanel(f"mean {kind} / static", {name: fact / times["static"] for name, fact in times.items()})],
+        tables=[WorkloadTable(f"Mean {kind}s when requests come faster", *(
             {"replay.speed": f"{speed:g}",
              **{f"DS-FTL below {other}": FIG_10[kind, other, speed] for other in MEAN_CUT[kind]}}
             for speed in (1.0, *SPEEDS)
         ))],
-        why=OPEN_ORDER,
     )  # fmt: skip
 
 
@@ -244,11 +180,11 @@ def chosen_load(facts: ByWorkload) -> float | None:
 
 
 def _claims_load(facts: ByWorkload) -> list[Claim]:
-    """One rate for all workloads, at which the gain of reads over static allocation is the published one."""
     speed = chosen_load(facts)
     return [
         number("mean", f"{kind}s: DS-FTL below {other}", value,
-               average(facts, FIG_10[kind, other, speed]) if speed else None, effect=True, why=ALL_EIGHT)
+               average(facts, FIG_10[kind, other, speed]) if speed else None, effect=True,
+               why="the mean is over all eight workloads")
         for kind, other, value in CUTS
         if (kind, other) != ("read", "static")
     ]  # fmt: skip
@@ -296,7 +232,7 @@ def _tables_load(facts: ByWorkload) -> list[Display]:
 
 
 #: 5.2.2, Fig. 11: redundancy of planes: lowest, highest, mean over the workloads.
-PUBLISHED_REDUNDANCY = {"static": (2.3, 46.5, 18.5), "dynamic": (1.9, 29.3, 13.5), "ds-ftl": (1.2, 28.3, 12.2)}
+PUBLISHED_REDUNDANCY = TABLE.published["redundancy"]
 #: By how duplicates are counted: pages whose content another page written to the plane has, versions of one logical
 #: page included, as 5.2.2 says of webmail; pages beyond the first of each content; and those valid at the end.
 REDUNDANCY = {
@@ -308,9 +244,6 @@ REDUNDANCY = {
     for name in PUBLISHED_REDUNDANCY
 }  # fmt: skip
 EQUAL_WRITTEN = {name: REDUNDANCY[name, "equal pages written"] for name in PUBLISHED_REDUNDANCY}
-FIG_11 = spread(
-    "redundancy of planes", "%", {name: (EQUAL_WRITTEN[name], of) for name, of in PUBLISHED_REDUNDANCY.items()}
-)
 
 
 def _tables_fig_11(facts: ByWorkload) -> list[Display]:
@@ -323,22 +256,9 @@ def _tables_fig_11(facts: ByWorkload) -> list[Display]:
     return [panels.table("Redundancy by how duplicates are counted", header, rows)]
 
 
-#: Fig. 13: redirected pages of two workloads, and means.
-REDIRECTED = {"read": {"webmail": 15.6, "home3": 1.46}, "write": {"webmail": 29.2, "home3": 1.48}}
-REDIRECTED_MEAN = {"read": 8.21, "write": 10.5}
-REDIRECTED_SHARES = {kind: redirected(kind) for kind in KINDS}
-FIG_13 = tuple(Quantity(f"redirected {kind}s", REDIRECTED_SHARES[kind], of) for kind, of in REDIRECTED.items())
-FIG_13_MEANS = [
-    Overall(f"redirected {kind}s", REDIRECTED_SHARES[kind], value, why=ALL_EIGHT, needs="workloads")
-    for kind, value in REDIRECTED_MEAN.items()
-]
-#: Fig. 14: deviation of the channels' shares of all transfers, as the paper's utilisation is read: lowest, highest,
-#: mean.
-DEVIATION = {
-    name: (of_runs(deviation, scheme(name)), values)
-    for name, values in (("static", (0.30, 3.00, 1.12)), ("hipa", (0.23, 3.52, 1.11)), ("ds-ftl", (0.22, 1.31, 0.61)))
-}
-FIG_14 = spread("deviation of channel utilisation", "points", DEVIATION)
+REDIRECTED = {kind: redirected(kind) for kind in KINDS}
+#: Fig. 14: deviation of the channels' shares of all transfers, as the paper's utilisation is read.
+DEVIATION = {name: of_runs(deviation, scheme(name)) for name in ("static", "hipa", "ds-ftl")}
 STATIC_BUSY = total(STATIC, "utilisation.channel_mean") * 100.0
 
 
@@ -346,7 +266,7 @@ def _notes_fig_14(facts: ByWorkload) -> list[str]:
     busy = [found[STATIC_BUSY] for found in facts.values() if found[STATIC_BUSY] is not None]
     if not busy:
         return []
-    low, high, _ = DEVIATION["static"][1]
+    low, high, _ = TABLE.published["deviation"]["static"]
     return [
         f"Under static allocation a channel is busy for {min(busy):.4f} to {max(busy):.4f} % of the traces' time, "
         f"so deviations of {low:.2f} to {high:.2f} points "
@@ -355,82 +275,48 @@ def _notes_fig_14(facts: ByWorkload) -> list[str]:
     ]
 
 
+FIG_2 = TABLE.item(
+    "fig-2", {"chips differ in utilisation by": CHIPS_DIFFER}, panels=[_panels_fig_2],
+    notes=lambda facts: [f"{name}: chips differ by {percent(of[CHIPS_DIFFER])}." for name, of in facts.items()],
+    facts=[*BUSY.values()],
+)  # fmt: skip
+FIG_10_ITEMS = {kind: fig_10(kind, place) for kind, place in (("write", "10a"), ("read", "10b"))}
+FIG_11 = TABLE.item("fig-11", EQUAL_WRITTEN, panels=[BarPanel("redundancy, %", EQUAL_WRITTEN)],
+                    tables=[_tables_fig_11], facts=[*REDUNDANCY.values()])  # fmt: skip
+FIG_13 = TABLE.item("fig-13", REDIRECTED, panels=[BarPanel("redirected pages, %", {
+    f"{kind}s": (fact, TABLE.values(f"redirected {kind}")) for kind, fact in REDIRECTED.items()
+})])  # fmt: skip
+FIG_14 = TABLE.item(
+    "fig-14", DEVIATION, panels=[BarPanel("deviation, points", DEVIATION)],
+    tables=[WorkloadTable("Deviation in points: of shares of transfers, and of time", {
+        title: (fact, digits(".3f"))
+        for name, of_transfers in DEVIATION.items()
+        for title, fact in (
+            (name, of_transfers),
+            (f"{name}, of time", total(scheme(name), "utilisation.channel_stddev") * 100.0),
+        )
+    })],
+    notes=_notes_fig_14, facts=[STATIC_BUSY],
+)  # fmt: skip
 ITEMS = (
-    Item("table-3", "The workloads", "Table 3", NAMES, [STATISTICS]),
-    Item(
-        "fig-2", "Utilisation of channels and chips", "Fig. 2", NAMES, [CHIPS_DIFFER], [_panels_fig_2],
-        notes=lambda facts: [
-            f"{name}: chips differ by {percent(of[CHIPS_DIFFER.fact])}." for name, of in facts.items()
-        ],
-        facts=[*BUSY.values()],
-        why="The workload of the published picture is not named; measured is the one that differs most.",
-    ),
-    Item(
-        "fig-3", "Duplicates in the traces", "Fig. 3", NAMES,
-        [Overall("duplicates among pages written", DUPLICATES, 70.4, subject="highest of the workloads", statistic=max,
-                 needs="any")],
-        [BarPanel("of pages written, %", {"duplicates": DUPLICATES})],
-    ),
-    # Over planes and workloads, because the paper does not say which workload its figure is of.
-    Item(
-        "fig-4", "Duplicates on each plane", "Fig. 4", NAMES,
-        [
-            Overall("duplicates on a plane", fact, value, subject=f"{word} plane", statistic=end, needs="any")
-            for word, fact, value, end in (
-                ("lowest", derived(lambda planes: min(planes, default=None), ON_PLANES), 5.1, min),
-                ("highest", DENSEST["static"], 44.5, max),
-            )
-        ],
-        [Curves("plane", "duplicates on the plane, %", derived(_by_plane, ON_PLANES), together=True)],
+    TABLE.item("table-3", claims=[STATISTICS["Table 3"]]),
+    FIG_2, *FIG_10_ITEMS.values(), FIG_11, FIG_13, FIG_14,
+    TABLE.item("fig-3", {"duplicates among pages written": DUPLICATES},
+               panels=[BarPanel("of pages written, %", {"duplicates": DUPLICATES})]),
+    TABLE.item(
+        "fig-4",
+        {"lowest": derived(lambda planes: min(planes, default=None), ON_PLANES), "highest": DENSEST["static"]},
+        panels=[Curves("plane", "duplicates on the plane, %", derived(_by_plane, ON_PLANES), together=True)],
         notes=_notes_fig_4, facts=[ON_PLANES],
-        why="Published are the planes of one drive, measured are those of eight workloads.",
     ),
-    fig_10("write", "10a"),
-    fig_10("read", "10b"),
-    Item(
-        "load", "Fig. 10 by load, at one rate for all", "Fig. 10", NAMES, [_claims_load], [_panels_load],
-        [_tables_load], _notes_load,
-        [*FIG_10.values(), *FREE.values(), *KEEP_UP.values(), *(one for of in MERGING.values() for one in of.values())],
-        ours=True,
-        why=f"{OPEN_ORDER} What waiting reads gain is merging of those of one page, which all schemes do here, as the "
-        "paper's simulator does; the last table tells it from where pages lie and from the merging of twins.",
+    TABLE.item(
+        "load", claims=[_claims_load], panels=[_panels_load], tables=[_tables_load], notes=_notes_load,
+        facts=[*FIG_10.values(), *FREE.values(), *KEEP_UP.values(),
+               *(one for of in MERGING.values() for one in of.values())],
     ),
-    Item(
-        "fig-11", "Redundancy of the planes", "Fig. 11", NAMES, FIG_11, [BarPanel("redundancy, %", EQUAL_WRITTEN)],
-        [_tables_fig_11], facts=[*REDUNDANCY.values()],
-        why="Static allocation has the published redundancy where all equal pages written to a plane count, versions "
-        "of one logical page included; the table has other ways to count. Where pages take turns over 64 planes, as "
-        "under dynamic allocation, fewer of them meet than published: contents come again later here, or the paper's "
-        "groups are larger than a plane.",
-    ),
-    # No number is given.
-    Item(
-        "fig-12", "Redundancy plane by plane in home2", "Fig. 12", ("home2",),
-        [Quantity("densest plane: static above DS-FTL", DENSEST["static"] - DENSEST["ds-ftl"], (0.0, None), "points",
-                  effect=True)],
-        [Curves("plane", "redundancy, %",
-                derived(lambda *of: dict(zip(PLANES, map(_by_plane, of), strict=True)), *PLANES.values()))],
-    ),
-    Item(
-        "fig-13", "Redirected requests", "Fig. 13", NAMES, [FIG_13, *FIG_13_MEANS],
-        [BarPanel("redirected pages, %",
-                  {f"{kind}s": (REDIRECTED_SHARES[kind], of) for kind, of in REDIRECTED.items()})],
-        why="A read goes to another page than its own only when that has a twin, compared in idle time, and its own "
-        "die is more loaded. `set-ups` shows what moves the share.",
-    ),
-    Item(
-        "fig-14", "Deviation of channel utilisation", "Fig. 14", NAMES, FIG_14,
-        [BarPanel("deviation, points", {name: fact for name, (fact, _) in DEVIATION.items()})],
-        [WorkloadTable("Deviation in points: of shares of transfers, and of time", {
-            title: (fact, digits(".3f"))
-            for name, (of_transfers, _) in DEVIATION.items()
-            for title, fact in (
-                (name, of_transfers),
-                (f"{name}, of time", total(scheme(name), "utilisation.channel_stddev") * 100.0),
-            )
-        })],
-        _notes_fig_14, [STATIC_BUSY],
-        "The recipes overwrite pages all over the drive, so that channels differ by chance alone: the deviation falls "
-        "with the square root of the number of requests (`--scale quick` has about three times that of the default).",
+    TABLE.item(
+        "fig-12", {"densest plane: static above DS-FTL": DENSEST["static"] - DENSEST["ds-ftl"]},
+        panels=[Curves("plane", "redundancy, %",
+                       derived(lambda *of: dict(zip(PLANES, map(_by_plane, of), strict=True)), *PLANES.values()))],
     ),
 )  # fmt: skip

@@ -4,15 +4,15 @@ import itertools
 from collections.abc import Mapping
 
 from flashtwin.experiments import Factor, levels
-from flashtwin.papers import designs, sensitivity
+from flashtwin.papers import designs
 from flashtwin.papers.designs import Experiment, Headline, choice
 from flashtwin.papers.facts import all_keep_up, total
-from flashtwin.papers.model import all_quantities, gain
+from flashtwin.papers.model import Quantity, gain
 from flashtwin.papers.panels import ByWorkload, Display, percent, table
 from flashtwin.papers.rr_ssd import common
-from flashtwin.papers.rr_ssd.common import CLOCKED, NAMES, READ, TABLE_IV, TABLE_IV_MEANS, at_clock, saves
-from flashtwin.papers.rr_ssd.results import TABLE_5
-from flashtwin.papers.rr_ssd.workloads import FIG_3, IDEAL, IDEAL_MEAN
+from flashtwin.papers.rr_ssd.common import CLOCKED, NAMES, READ, TABLE, at_clock, saves
+from flashtwin.papers.rr_ssd.results import REPLICA_WRITES, REPLICAS
+from flashtwin.papers.rr_ssd.workloads import FIG_3, IDEAL
 from flashtwin.papers.sensitivity import Sensitivity
 from flashtwin.settings import Value
 
@@ -22,51 +22,36 @@ def for_system(system: str, sets: Mapping[str, Value]) -> Mapping[str, Value]:
     return {key: value for key, value in sets.items() if system == "rr-ssd" or not key.startswith("ftl.replication.")}
 
 
-READS, EVERY, ORACLE = CLOCKED["RR-SSD read"], CLOCKED["RR-SSD all"], CLOCKED["Oracle read"]
-SHARE = common.oracles_share(CLOCKED)
-
-
 def details(facts: ByWorkload) -> list[Display]:
     return [
         table(title, ["choice", *facts], [
-            [label, *(", ".join(percent(found[label][fact]) for fact in of) for found in facts.values())]
+            [label, *(", ".join(percent(found[label][CLOCKED[key]]) for key in of) for found in facts.values())]
             for label in next(iter(facts.values()))
         ])
         for title, of in (
-            ("Reads, RR-SSD and Oracle: time saved over ca-ssd", (READS, ORACLE)),
-            ("Reads and writes, RR-SSD: time saved over ca-ssd", (EVERY,)),
+            ("Reads, RR-SSD and Oracle: time saved over ca-ssd", ("RR-SSD read", "Oracle read")),
+            ("Reads and writes, RR-SSD: time saved over ca-ssd", ("RR-SSD all",)),
         )
     ]  # fmt: skip
 
 
 OF_ORACLE, OVER_CA_SSD = "share of Oracle's reads", "time saved over ca-ssd, mean"
-PLAN = Sensitivity(
-    "Table IV", NAMES,
+SHARE_MEAN = sum(common.SHARE.values()) / len(NAMES)
+PLAN = TABLE.item(
+    "sensitivity", kind=Sensitivity,
     headlines=(
-        *(Headline(f"{OF_ORACLE}, {name}", value, SHARE, name, OF_ORACLE, name)
+        *(Headline(f"{OF_ORACLE}, {name}", CLOCKED["share"], value, of=(name,), panel=OF_ORACLE, group=name)
           for name, value in common.SHARE.items()),
         *(
-            Headline(f"{title}, mean", value, fact, NAMES, panel, group, whole=True)
-            for title, value, fact, panel, group in (
-                (OF_ORACLE, sum(common.SHARE.values()) / len(NAMES), SHARE, OF_ORACLE, "mean"),
-                ("reads", TABLE_IV_MEANS["RR-SSD read"], READS, OVER_CA_SSD, "reads"),
-                ("reads and writes", TABLE_IV_MEANS["RR-SSD all"], EVERY, OVER_CA_SSD, "all"),
+            Headline(f"{title}, mean", CLOCKED[key], value, of=NAMES, panel=panel, group=group, needs="figures")
+            for title, key, value, panel, group in (
+                (OF_ORACLE, "share", SHARE_MEAN, OF_ORACLE, "mean"),
+                ("reads", "RR-SSD read", TABLE.published["RR-SSD read, mean"], OVER_CA_SSD, "reads"),
+                ("reads and writes", "RR-SSD all", TABLE.published["RR-SSD all, mean"], OVER_CA_SSD, "all"),
             )
         ),
     ),
-    left_out={
-        "preload = footprint": "a terabyte would be overwritten until it collects, before each replay; the paper's "
-        "drive is empty.",
-        "idle rule": sensitivity.NO_IDLE_WORK,
-    },
-    decided=(
-        "merging = none", "concurrency = chip", "write completes = hashed", "hashing = a pipeline", "order = PDWC",
-    ),
-    note="At the recorded clock, under the paper's set-up. Recipes name no page of zeroes, so that `zero page` moves "
-    "something on recorded traces only.",
-    tables=[details],
-    facts=[ORACLE],
-    for_system=for_system,
+    tables=[details], facts=[CLOCKED["Oracle read"]], for_system=for_system,
 )  # fmt: skip
 
 #: All 24 orders of the levels, from the one that changes fastest to the slowest.
@@ -81,9 +66,11 @@ CONVENTIONAL = at_clock("conventional")
 QUEUEING, CHANNEL, TRANSFER = (
     total(CONVENTIONAL, f"response.read.split.{of}_ns", missing=0.0) for of in ("queueing", "channel_wait", "transfer")
 )
+TABLE_IV = ("RR-SSD read", "RR-SSD all", "Oracle read", "Oracle all")
+OF_HOST = "replica writes, of the host's writes"
 TAIL = saves("rr-ssd", "response.all.p99_ns")
-EXPERIMENT = Experiment(
-    "Tables III to V, Fig. 1, 3, 13", NAMES,
+EXPERIMENT = TABLE.item(
+    "set-ups", kind=Experiment,
     factors=(
         choice("rate", "1 times", "4 times"),
         # All 24 are tried by themselves; what changes fastest decides which pages are neighbours on a chip.
@@ -105,22 +92,23 @@ EXPERIMENT = Experiment(
     ),
     rows=32,
     quantities=[
-        *(gain(key, CLOCKED[key], of) for key, of in TABLE_IV.items()),
-        gain("tail", TAIL, common.TAIL),
-        gain("ca-ssd", saves("ca-ssd", READ, baseline="conventional"), common.CA_SSD["read"]),
-        TABLE_5[1],
-        *all_quantities(list(FIG_3.values())),
-        gain("waits", (QUEUEING + CHANNEL + TRANSFER) / total(CONVENTIONAL, READ) * 100.0, common.QUEUEING["read"]),
+        *(gain(key, CLOCKED[key], TABLE.values(key)) for key in TABLE_IV),
+        gain("tail", TAIL, TABLE.published["tail"]),
+        gain("ca-ssd", saves("ca-ssd", READ, baseline="conventional"), TABLE.values("ca-ssd read")),
+        Quantity(OF_HOST, REPLICAS["one for each read"][OF_HOST], REPLICA_WRITES),
+        *FIG_3.claims,
+        gain("waits", (QUEUEING + CHANNEL + TRANSFER) / total(CONVENTIONAL, READ) * 100.0,
+             TABLE.published["waits read"]),
     ],
     headlines=[
         *(
-            Headline(f"{who}, {kind}s" if kind == "read" else f"{who}, all", TABLE_IV_MEANS[f"{who} {kind}"],
-                     CLOCKED[f"{who} {kind}"], NAMES)
+            Headline(f"{who}, {kind}s" if kind == "read" else f"{who}, all", CLOCKED[f"{who} {kind}"],
+                     TABLE.published[f"{who} {kind}, mean"], of=NAMES)
             for who in ("Oracle", "RR-SSD") for kind in ("read", "all")
         ),
-        Headline("Ideal, reads", IDEAL_MEAN["read"], IDEAL["read"], NAMES),
-        Headline("Ideal, all", IDEAL_MEAN["all"], IDEAL["all"], NAMES),
-        Headline("p99 of all", common.TAIL, TAIL, NAMES),
+        Headline("Ideal, reads", IDEAL["read"], TABLE.published["ideal read, mean"], of=NAMES),
+        Headline("Ideal, all", IDEAL["all"], TABLE.published["ideal all, mean"], of=NAMES),
+        Headline("p99 of all", TAIL, TABLE.published["tail"], of=NAMES),
     ],
     few={
         "order": ("CWDP", "PDWC"), "stripe": ("1", "2", "4"), "concurrency": ("die", "chip"),

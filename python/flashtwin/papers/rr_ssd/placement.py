@@ -4,21 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from flashtwin.papers.bench import PaperRun, Stand
-from flashtwin.papers.claims import Claim
+from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.facts import Fact, Run, derived, mean, of_trace, share, smaller, total
-from flashtwin.papers.model import Item, Quantity, above, gain
 from flashtwin.papers.panels import BarPanel, ByWorkload, Display, Facts, percent, table
-from flashtwin.papers.rr_ssd.common import (
-    NAMES,
-    READ,
-    READS_SAVED,
-    At,
-    at_clock,
-    at_rate,
-    first_by_clock,
-    saves,
-    sized,
-)
+from flashtwin.papers.rr_ssd.common import NAMES, READ, READS_SAVED, TABLE, At, at_clock, at_rate, saves, sized
 from flashtwin.settings import Value
 
 PLACEMENT = "ftl.replication.placement"
@@ -40,20 +29,13 @@ def _more(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None or other <= 0.0 else (one / other - 1.0) * 100.0
 
 
-#: IV.B.3: RR-SSD's read improvement is "generally twice" that of random and of static placement.
-MORE = 100.0
-
-
-def _fig_11(placed: Mapping[str, Fact]) -> tuple[Quantity, ...]:
+def _fig_11(placed: Mapping[str, Fact]) -> dict[str, Fact]:
     pairs = (("rr-ssd", "pblru"), ("pblru", "random"), ("pblru", "static"))
-    return (
-        *(
-            gain(f"RR-SSD gains more than {name}", derived(_more, placed["rr-ssd"], placed[name]), MORE,
-                 f"{name} placement gains nothing")
-            for name in ("random", "static")
-        ),
-        *(above(f"{one} above {other}", placed[one], placed[other]) for one, other in pairs),
-    )  # fmt: skip
+    return {
+        **{f"RR-SSD gains more than {name}": derived(_more, placed["rr-ssd"], placed[name])
+           for name in ("random", "static")},
+        **{f"{one} above {other}": placed[one] - placed[other] for one, other in pairs},
+    }  # fmt: skip
 
 
 #: What may make the score pile copies up on few chips, each switched off by itself: keys of a run beside the score's.
@@ -113,7 +95,8 @@ def _claims_causes(facts: ByWorkload) -> list[Claim]:
         for label in CAUSES:
             if label.startswith("score"):
                 more = _more(_mean(facts, f"{drive}: {label}"), _mean(facts, f"{drive}: random"))
-                claims.append(gain(f"{label}: gains more than random", CAUSES_OFF, MORE).claim(drive, more, why))
+                title = f"{label}: gains more than random"
+                claims.append(number(drive, title, TABLE.published["more than random"], more, effect=True, why=why))
     return claims
 
 
@@ -142,47 +125,19 @@ DEGREES = {f"{name} copies of {of}": saves("rr-ssd", sets={"ftl.replication.degr
            for name, of, key in (("many", "a few", "many-of-few"), ("a few", "many", "few-of-many"))}  # fmt: skip
 
 ITEMS = (
-    Item(
-        "fig-11", "Where copies are placed", "Fig. 11", NAMES, [_fig_11(PLACED)], [BarPanel(READS_SAVED, PLACED)],
-        why="The score piles copies up: it takes the chip with the least mean popularity, one copy hardly moves a mean "
-        "over all its pages, and so the next hundred copies go to the same chip, neighbours among them. "
-        "`fig-11-causes` switches that off: with the score among the chips with the fewest copies, reads gain what "
-        "they gain with copies at random. Twice as much is gained by no reading of the score, on an empty drive or a "
-        "full one.",
-        first=first_by_clock(_fig_11(_placed(at_clock))),
+    TABLE.item("fig-11", _fig_11(PLACED), first=_fig_11(_placed(at_clock)), panels=[BarPanel(READS_SAVED, PLACED)]),
+    TABLE.item("fig-11-causes", claims=[_claims_causes], tables=[_tables_causes], facts=[CAUSES_OFF]),
+    TABLE.item("space", {"space in ca-ssd": SPACE},
+               panels=[BarPanel("space of the data, % of conventional", {"ca-ssd": SPACE})]),
+    TABLE.item(
+        "periods",
+        {"hourly gains more than daily, at most": BY_PERIOD["hourly"] - BY_PERIOD["daily"],
+         "daily gains more than weekly": BY_PERIOD["daily"] - BY_PERIOD["weekly"],
+         "pages copied hourly, of those daily": HOURLY / DAILY * 100.0},
+        panels=[BarPanel(READS_SAVED, BY_PERIOD)],
     ),
-    Item(
-        "fig-11-causes", "Why the score gains no more than random placement", "Fig. 11", NAMES, [_claims_causes],
-        tables=[_tables_causes], facts=[CAUSES_OFF],
-        why="This item is itself the run. Evenly spread copies (`even-score`) gain what random ones do: what the score "
-        "loses on a large drive is the pile-up. On a drive that is full there is none, since free pages bind, and it "
-        "gains as much as random placement. Equals in no order help both alike. Placement has no factor of "
-        "two to give: a read evades its chip wherever its copy is.",
-        ours=True,
-    ),
-    # The data set in a CA-SSD, of its original size: lowest and highest of the workloads.
-    Item(
-        "space", "Space that deduplication leaves for copies", "II.B", NAMES,
-        [Quantity("space in ca-ssd", SPACE, (15.0, 70.0))],
-        [BarPanel("space of the data, % of conventional", {"ca-ssd": SPACE})],
-    ),
-    # Shorter periods bring no more and cost no less; a week loses "a great amount of benefits".
-    Item(
-        "periods", "How often copies are made", "II.C, II.D", NAMES,
-        [(
-            Quantity("hourly gains more than daily, at most", BY_PERIOD["hourly"] - BY_PERIOD["daily"], (None, 0.0),
-                     "points", effect=True),
-            above("daily gains more than weekly", BY_PERIOD["daily"], BY_PERIOD["weekly"]),
-            Quantity("pages copied hourly, of those daily", HOURLY / DAILY * 100.0, (100.0, None)),
-        )],
-        [BarPanel(READS_SAVED, BY_PERIOD)],
-    ),
-    # "The two former decisions are static and may not be effective".
-    Item(
-        "degrees", "How many copies a content earns", "II.D", NAMES,
-        [tuple(above(f"gains more than {label}", saves("rr-ssd"), fact) for label, fact in DEGREES.items())],
-        [BarPanel(READS_SAVED, {"the more popular, the more copies": saves("rr-ssd"), **DEGREES})],
-        why="A second copy lets a read evade nearly as well as ten do, and the space goes further: `table-5` shows "
-        "that with two copies at most reads gain as much as with one for each read, or more.",
+    TABLE.item(
+        "degrees", {f"gains more than {label}": saves("rr-ssd") - fact for label, fact in DEGREES.items()},
+        panels=[BarPanel(READS_SAVED, {"the more popular, the more copies": saves("rr-ssd"), **DEGREES})],
     ),
 )  # fmt: skip

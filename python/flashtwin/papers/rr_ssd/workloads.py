@@ -8,30 +8,20 @@ import numpy as np
 from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, orders
-from flashtwin.papers.facts import SCALE, Fact, derived, of_runs, of_trace, total, trace_fact
-from flashtwin.papers.model import FirstRule, Item, Overall, PaperWorkload, Quantity, claims_of, gain
+from flashtwin.papers.facts import SCALE, Fact, derived, every, of_runs, of_trace, total, trace_fact
+from flashtwin.papers.model import Quantity, claims_of
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, Series, column, percent
 from flashtwin.papers.rr_ssd import common
-from flashtwin.papers.rr_ssd.common import CA_SSD, FIU, KINDS, NAMES, QUEUEING, at_clock, by_workload, over_all
+from flashtwin.papers.rr_ssd.common import FIU, KINDS, NAMES, TABLE, at_clock
 
 READ_BYTES, WRITE_BYTES = trace_fact("info.read_bytes"), trace_fact("info.write_bytes")
-#: Table III; shares of pages, because the paper's requests are of 4 KB.
-STATISTICS = (
-    Quantity("writes", WRITE_BYTES * 100.0 / (READ_BYTES + WRITE_BYTES),
-             by_workload(77.0, 96.0, 77.0, 30.0, 55.0, 42.0)),
-    Quantity("unique values among writes", trace_fact("info.unique_values_write_percent"),
-             by_workload(42.0, 66.0, 8.0, 63.9, 77.4, 74.7)),
-    Quantity("unique values among reads", trace_fact("info.unique_values_read_percent"),
-             by_workload(32.0, 80.0, 80.0, 17.5, 13.8, 49.7)),
-)  # fmt: skip
-#: Names of recorded files.
-FILES = {
-    "webvm": ("web-vm", "webmail+online.cs.fiu.edu-110108-113008"),
-    "homes": ("homes-110108-112108",),
-    "mail": ("mail-01", "cheetah.cs.fiu.edu-110108-113008"),
-}
-WORKLOADS = tuple(PaperWorkload(name, f"rr-ssd/{name}", FILES.get(name, ()), STATISTICS, "Table III") for name in NAMES)
+STATISTICS = {"Table III": TABLE.columns("Table III", {
+    "writes": WRITE_BYTES * 100.0 / (READ_BYTES + WRITE_BYTES),
+    **{f"unique values among {kind}s": trace_fact(f"info.unique_values_{kind}_percent") for kind in ("write", "read")},
+})}  # fmt: skip
 
+#: Table III: "Imp. by CA-SSD".
+CA_SSD = {kind: TABLE.values(f"ca-ssd {kind}") for kind in ("write", "read")}
 #: When writes are complete: on the conventional SSD, and on CA-SSD.
 PROGRAMMED = "writes complete when programmed"
 RULES = {
@@ -75,8 +65,6 @@ def _tables_table_3(facts: ByWorkload) -> list[Display]:
 
 
 def _notes_table_3(facts: ByWorkload) -> list[str]:
-    if not facts:
-        return []
     held = []
     for title in READINGS:
         columns = [Quantity(kind, IMPROVED[PROGRAMMED, kind][title], of) for kind, of in CA_SSD.items()]
@@ -112,17 +100,18 @@ SPLIT = {
         / total(CONVENTIONAL, f"response.{kind}.mean_ns") * 100.0
         for name, key in PARTS.items()
     }
-    for kind in QUEUEING
+    for kind in ("read", "write")
 }  # fmt: skip
 
 
-def _fig_1(kind: str) -> tuple[Quantity, Quantity]:
-    """Queueing and transfer against the range given; "the queueing time is much more dominant" (Section I)."""
-    queueing, channel, transfer = (SPLIT[kind][name] for name in QUEUEING_AND_TRANSFER)
-    return (
-        Quantity(f"{kind}s: queueing + transfer", queueing + channel + transfer, QUEUEING[kind]),
-        Quantity(f"{kind}s: queueing above transfer", queueing - transfer, (0.0, None), "points", effect=True),
-    )
+def _fig_1() -> dict[str, Fact]:
+    """Queueing and transfer, and how much longer requests queue than they are transferred."""
+    found = {}
+    for kind, of in SPLIT.items():
+        queueing, channel, transfer = (of[name] for name in QUEUEING_AND_TRANSFER)
+        found[f"{kind}s: queueing + transfer"] = queueing + channel + transfer
+        found[f"{kind}s: queueing above transfer"] = queueing - transfer
+    return found
 
 
 def _panels_fig_1(facts: ByWorkload) -> list[Display]:
@@ -144,33 +133,27 @@ def queues(run: PaperRun) -> Facts:
     """Lowest, mean and highest of the chips' mean queues by time, in the window with the most work."""
     window_ns = WINDOW_S / float(run.summary["config"]["replay"]["speed"]) * 1e9
     rows = run.rows("queue_over_time")
-    starts = sorted({row["start_ns"] for row in rows})
-    means_ = np.zeros((len(starts), len({row["chip"] for row in rows})))
-    longest = np.zeros_like(means_)
-    place = {start: index for index, start in enumerate(starts)}
-    for row in rows:
-        means_[place[row["start_ns"]], row["chip"]] = row["queue_mean"]
-        longest[place[row["start_ns"]], row["chip"]] = row["queue_max"]
-    width = rows[0]["width_ns"] if rows else 1
-    count = max(1, min(len(starts), int(window_ns // width) or 1))
-    load = np.convolve(means_.mean(axis=1), np.ones(count), "valid")
-    first = int(load.argmax())
-    part, peaks = means_[first : first + count], longest[first : first + count]
-    seconds = [(starts[first + index] - starts[first]) / 1e9 for index in range(count)]
-    # Most chips are empty at most moments: as a queue is no multiple of none, an empty one counts as one operation.
-    ratio = float((peaks.max(axis=1) / np.maximum(part.min(axis=1), 1.0)).max()) if count else None
-    busy = part.min(axis=1) > 0
-    of_busy = float((part.max(axis=1)[busy] / part.min(axis=1)[busy]).max()) if busy.any() else None
+    start, chip, mean, most = (
+        np.array([row[key] for row in rows]) for key in ("start_ns", "chip", "queue_mean", "queue_max")
+    )
+    starts, at = np.unique(start, return_inverse=True)
+    means, peaks = np.zeros((2, len(starts), int(chip.max()) + 1))
+    means[at, chip], peaks[at, chip] = mean, most
+    count = max(1, min(len(starts), int(window_ns // rows[0]["width_ns"])))
+    first = int(np.convolve(means.mean(axis=1), np.ones(count), "valid").argmax())
+    window = slice(first, first + count)
+    seconds, means, peaks = ((starts[window] - starts[first]) / 1e9).tolist(), means[window], peaks[window]
+    lowest, busy = means.min(axis=1), means.min(axis=1) > 0
     return {
         "curves": {
-            "maximum": (seconds, part.max(axis=1).tolist()),
-            "mean": (seconds, part.mean(axis=1).tolist()),
-            "minimum": (seconds, part.min(axis=1).tolist()),
+            name: (seconds, of.tolist())
+            for name, of in (("maximum", means.max(axis=1)), ("mean", means.mean(axis=1)), ("minimum", lowest))
         },
-        "longest": float(peaks.max()) if count else None,
-        "ratio": ratio,
-        "ratio of busy bins": of_busy,
-        "bin_ms": width / 1e6,
+        "longest": float(peaks.max()),
+        # Most chips are empty at most moments: as a queue is no multiple of none, an empty one counts as one operation.
+        "ratio": float((peaks.max(axis=1) / np.maximum(lowest, 1.0)).max()),
+        "ratio of busy bins": float((means.max(axis=1)[busy] / lowest[busy]).max()) if busy.any() else None,
+        "bin_ms": rows[0]["width_ns"] / 1e6,
     }
 
 
@@ -179,13 +162,7 @@ QUEUES, LONGER = (
 )
 
 
-def _ratio(of: str) -> Quantity:
-    return Quantity("longest / shortest queue of a chip, at most", QUEUES[of], (32.0, None), "x")
-
-
 def _notes_fig_2(facts: ByWorkload) -> list[str]:
-    if not facts:
-        return []
     found, longer = facts["webvm"][QUEUES], facts["webvm"][LONGER]["ratio"]
     bins = len(found["curves"]["mean"][0])
     notes = [
@@ -201,21 +178,18 @@ def _notes_fig_2(facts: ByWorkload) -> list[str]:
 IDEAL = {
     kind: common.saves("oracle-conventional", path, baseline="conventional") for kind, path in common.MEANS.items()
 }
-#: Ideal-All-Chip Replication over a conventional SSD: lowest and highest of the workloads, and their mean.
-IDEAL_ENDS, IDEAL_MEAN = {"read": (17.0, 57.0), "all": (12.0, 48.0)}, {"read": 38.37, "all": 25.32}
-FIG_3 = {
-    kind: (gain(title, IDEAL[kind], IDEAL_ENDS[kind]), over_all(title, IDEAL[kind], IDEAL_MEAN[kind]))
-    for kind, title in KINDS.items()
-}
 
 
 def _panels_fig_3(facts: ByWorkload) -> list[Display]:
     series = []
-    for each, over in FIG_3.values():
-        values = column(facts, NAMES, each.fact)
-        mean = over.overall(facts, NAMES)
-        series.append((each.title, [*values, mean.measured], [*([None] * len(values)), mean.published]))
+    for kind, title in KINDS.items():
+        over = common.over_all(title, IDEAL[kind], f"ideal {kind}, mean")
+        values = [*column(facts, NAMES, IDEAL[kind]), over.value(facts, NAMES)]
+        series.append((title, values, [*([None] * len(NAMES)), TABLE.published[f"ideal {kind}, mean"]]))
     return [panels.bars([*NAMES, "mean"], series, "time saved over conventional, %")]
+
+
+FIG_3 = TABLE.item("fig-3", IDEAL, panels=[_panels_fig_3])
 
 
 def popularity(stand: Stand) -> Facts:
@@ -234,8 +208,6 @@ def popularity(stand: Stand) -> Facts:
 
 
 POPULARITY = of_trace(popularity)
-#: Values that 80 % of the reads fall on.
-POPULAR_VALUES = {"webvm": 7.0, "homes": 14.0, "mail": 30.0}
 
 
 def _notes_fig_4(facts: ByWorkload) -> list[str]:
@@ -269,61 +241,34 @@ NEW_VALUES = derived(
 )  # fmt: skip
 
 ITEMS = (
-    Item(
-        "table-3", "Workloads, and what CA-SSD gains over a conventional SSD", "Table III", NAMES,
-        [tuple(gain(f"{kind}s: time saved by ca-ssd, {PROGRAMMED}", BY_CA_SSD[kind], of)
-               for kind, of in CA_SSD.items())],
-        [BarPanel("time saved by ca-ssd, %", {f"{kind}s": (BY_CA_SSD[kind], of) for kind, of in CA_SSD.items()})],
-        [_tables_table_3], _notes_table_3, [fact for of in IMPROVED.values() for fact in of.values()],
-        "CA-SSD spares the writes that are not unique, so the fewer are unique the more it saves. The published "
-        "column has another order: most for `desktop`, least for `mail`. The first note counts the orders that hold "
-        "under each of three readings of it. Where CA-SSD alone answers writes from RAM (last rows of the table), all "
-        "save the same.",
+    TABLE.item(
+        "table-3", BY_CA_SSD, tables=[_tables_table_3], notes=_notes_table_3, facts=every(IMPROVED),
+        panels=[BarPanel(
+            "time saved by ca-ssd, %", {f"{kind}s": (BY_CA_SSD[kind], of) for kind, of in CA_SSD.items()}
+        )],
     ),
-    Item(
-        "fig-1", "What a response time is made of on a conventional SSD", "Fig. 1", NAMES,
-        [_fig_1("read"), _fig_1("write")], [_panels_fig_1],
-        facts=[fact for of in SPLIT.values() for fact in of.values()],
-    ),
-    # "At times" the longest queue is 32 times the shortest.
-    Item(
-        "fig-2", "Queues of the chips over 100 s of webvm", "Fig. 2", ("webvm",),
-        [_ratio("ratio")],
-        [Curves("simulated time, s", "operations at a chip", QUEUES["curves"])],
+    TABLE.item("fig-1", _fig_1(), panels=[_panels_fig_1], facts=every(SPLIT)),
+    TABLE.item(
+        "fig-2", {"ratio": QUEUES["ratio"]}, first={"ratio": QUEUES["ratio of busy bins"]},
+        panels=[Curves("simulated time, s", "operations at a chip", QUEUES["curves"])],
         notes=_notes_fig_2, facts=[QUEUES, LONGER],
-        why="A queue is as long as the pages of a train that lie on one chip: eight in a row here, four times as many "
-        "in the last note. Which 100 s the figure shows is not said; measured are the busiest.",
-        first=FirstRule(
-            "2026-11-25", "the ratio was of means, and only of bins without an empty chip",
-            [_ratio("ratio of busy bins")],
-        ),
     ),
-    Item(
-        "fig-3", "Ideal-All-Chip Replication over a conventional SSD", "Fig. 3", NAMES,
-        [one for of in FIG_3.values() for one in of], [_panels_fig_3],
-    ),
-    Item(
-        "fig-4", "Popularity of values in reads and writes", "Fig. 4", FIU,
-        [
-            Quantity("values with 80 % of the reads", POPULARITY["values"], POPULAR_VALUES),
-            Quantity("writes of these values, at most", POPULARITY["their_writes"], {"webvm": (None, 8.0)}),
-        ],
-        [Curves("share of the values, by reads", "share of the accesses", POPULARITY["curves"],
-                {name: ("reads", share / 100.0, 0.8) for name, share in POPULAR_VALUES.items()})],
+    FIG_3,
+    TABLE.item(
+        "fig-4", {"values": POPULARITY["values"], "writes": POPULARITY["their_writes"]},
+        panels=[Curves(
+            "share of the values, by reads", "share of the accesses", POPULARITY["curves"],
+            {name: ("reads", share / 100.0, 0.8) for name, share in TABLE.values("popular values").items()},
+        )],
         notes=_notes_fig_4, facts=[POPULARITY],
-        why="Where 80 % of the values read are unique, 80 % of the reads need at least 75 % of the values that are "
-        "read: Table III and Fig. 4 hold together for `mail` where Table III is of a day, and not for `homes`.",
     ),
-    Item(
-        "fig-5", "Popularity from day to day", "Fig. 5", FIU,
-        [lambda _: [Claim("all", "curves", None, None, None, "", False, "published as a picture only")]],
-        [Curves("share of the values, by reads on day 1", "share of the day's reads", of_trace(by_day))],
+    TABLE.item(
+        "fig-5",
+        claims=[lambda _: [Claim("all", "curves", None, None, None, "", False, "published as a picture only")]],
+        panels=[Curves("share of the values, by reads on day 1", "share of the day's reads", of_trace(by_day))],
     ),
-    # II.C: on some days, about a million.
-    Item(
-        "fig-6", "New values by day", "Fig. 6", FIU,
-        [Overall("new values", derived(lambda days: max(days, default=None), NEW_VALUES), 1e6, "values", why="no trace",
-                 subject="highest day", statistic=max, needs="any")],
-        [Curves("day", "new values", derived(by_number, NEW_VALUES), together=True)],
+    TABLE.item(
+        "fig-6", {"new values": derived(lambda days: max(days, default=None), NEW_VALUES)},
+        panels=[Curves("day", "new values", derived(by_number, NEW_VALUES), together=True)],
     ),
 )  # fmt: skip
