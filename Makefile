@@ -111,15 +111,21 @@ mutants: tools ## break each line of ftl and sim that differs from BASE (origin/
 	@mkdir -p target && git diff $(BASE) -- crates/ftl crates/sim > target/mutants.diff
 	cargo mutants --in-diff target/mutants.diff -p flashtwin-ftl -p flashtwin-sim
 
-# Longer, and the other one: make fuzz FUZZ=nbd SECONDS=3600
+# Longer, and another one: make fuzz FUZZ=server SECONDS=3600
 FUZZ ?= trace
 SECONDS ?= 60
-fuzz: build ## feed a reader (FUZZ=trace or nbd) with bytes that nobody thought of, for SECONDS (60)
-	@cargo fuzz --version >/dev/null 2>&1 || { \
-		echo "flashtwin: cargo-fuzz not found; install it: cargo install --locked cargo-fuzz; rustup toolchain install nightly" >&2; \
-		exit 1; }
-	@$(VENV)/bin/python fuzz/seeds.py
-	cargo +nightly fuzz run $(FUZZ) -- -max_total_time=$(SECONDS) -rss_limit_mb=4096 -max_len=65536
+# What cargo-fuzz passes to the compiler so that libFuzzer sees branches and comparisons. The sanitizers would need a
+# nightly compiler. With a target named, build scripts are built without.
+COUNTED := --cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+	-Cllvm-args=-sanitizer-coverage-trace-compares
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+fuzz: tools ## feed a parser or a peer (FUZZ=trace, image, server, ...) with bytes that nobody thought of, for SECONDS (60)
+	RUSTFLAGS="$(COUNTED)" cargo build --locked --quiet --release --target $(HOST) --target-dir target/fuzz \
+		-p flashtwin-fuzz --features libfuzzer-sys
+	@mkdir -p out/fuzz/$(FUZZ) out/fuzz/found
+	FUZZ=$(FUZZ) target/fuzz/$(HOST)/release/fuzz out/fuzz/$(FUZZ) -max_total_time=$(SECONDS) -rss_limit_mb=2048 \
+		-malloc_limit_mb=512 -timeout=30 -max_len=65536 -artifact_prefix=out/fuzz/found/$(FUZZ)- -print_final_stats=1
 
 # For example: make new-policy KIND=victim NAME=oldest MODEL=fifo, or in Python: KIND=victim NAME=oldest FILE=oldest.py
 KIND ?= replication

@@ -17,6 +17,7 @@ CRATES = {
     "bits": "", "settings": "", "nand": "bits", "trace": "bits", "ftl": "bits nand", "analysis": "bits settings trace",
     "sim": "analysis bits ftl nand settings trace", "live": "bits ftl nand settings sim trace",
     "python": "nand ftl settings sim trace analysis live", "c": "sim trace",
+    "fuzz": "bits live sim trace",
 }  # fmt: skip
 #: Calls that the FTL may not make, because it has no clock and no files.
 FORBIDDEN_IN_FTL = ("std::time", "std::fs", "std::io", "std::thread", "Instant::now")

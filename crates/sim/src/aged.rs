@@ -138,7 +138,7 @@ fn read(path: &Path, key: &Digest, drive: &mut Drive) -> io::Result<bool> {
     }
     let mut hasher = blake3::Hasher::new();
     io::copy(&mut file, &mut hasher)?;
-    if *hasher.finalize().as_bytes() != *of_file {
+    if !cfg!(fuzzing) && *hasher.finalize().as_bytes() != *of_file {
         return Err(unfit_file("it was cut or changed"));
     }
     file.seek(SeekFrom::Start(HEADER_BYTES))?;

@@ -2,6 +2,10 @@
 
 /// First bytes of a digest over a drive's id and some bytes: proves that the bytes are whole and this drive's.
 pub(crate) fn checksum(uuid: &[u8; 16], parts: &[&[u8]]) -> u64 {
+    if cfg!(fuzzing) {
+        // A fuzzer would not get past it.
+        return 0;
+    }
     let mut hasher = blake3::Hasher::new();
     hasher.update(uuid);
     parts.iter().for_each(|part| {

@@ -1,0 +1,28 @@
+//! A target under libFuzzer: `FUZZ=trace fuzz CORPUS`.
+
+#![no_main]
+
+use std::sync::OnceLock;
+
+use flashtwin_fuzz::{ALL, Target};
+
+fn target() -> &'static Target {
+    static TARGET: OnceLock<&Target> = OnceLock::new();
+    TARGET.get_or_init(|| {
+        let name = std::env::var("FUZZ").unwrap_or_default();
+        ALL.iter().find(|target| target.name == name).expect("FUZZ is the name of a target")
+    })
+}
+
+libfuzzer_sys::fuzz_target!(
+    init: {
+        // The first folder on the command line is the corpus.
+        if let Some(corpus) = std::env::args().skip(1).find(|word| !word.starts_with('-')) {
+            std::fs::create_dir_all(&corpus).expect("a folder for the corpus");
+            for (number, seed) in (target().seeds)().iter().enumerate() {
+                std::fs::write(format!("{corpus}/seed-{number}"), seed).expect("a seed");
+            }
+        }
+    },
+    |bytes: &[u8]| (target().run)(bytes)
+);
