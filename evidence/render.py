@@ -15,7 +15,7 @@ import jinja2
 from evidence import studies
 from evidence.code import ROOT
 from evidence.forms import FORMS, NOTHING, grid
-from flashtwin.papers import claims
+from flashtwin.papers import claims, papers
 
 PAGES = Path(__file__).resolve().parent / "pages"
 #: Pages that are not in docs/.
@@ -56,7 +56,7 @@ def page(template: Path, records: Records) -> str:
     )  # fmt: skip
     environment.globals.update(
         {name.replace("-", "_"): record["figures"] for name, record in records.items()},
-        holds=_holds, paper=str, setting=str, rules=claims, len=len, min=min, max=max, abs=abs,
+        holds=_holds, paper=str, setting=str, rules=claims, papers=papers(), len=len, min=min, max=max, abs=abs,
         made=lambda *names: made([records[name] for name in names]), studies=lambda: _table(records), **FORMS,
     )  # fmt: skip
     try:

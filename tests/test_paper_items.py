@@ -75,13 +75,14 @@ def fake_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     monkeypatch.setattr(bench.Stand, "runs", runs)
     trace = busy_trace(tmp_path / "busy.fiu", 600)
 
-    def source(days: int) -> origins.WorkloadSource:
-        return origins.WorkloadSource("synthetic", "made up", f"{days}", 0.5, lambda _: trace, source, source)
+    def source(days: int = 7, renewed: int = 0) -> origins.WorkloadSource:
+        key = f"{renewed or days}"
+        return origins.WorkloadSource("synthetic", "made up", key, 0.5, lambda _: trace, source)
 
     def stand(paper: str, workload: str) -> bench.Stand:
         one = papers()[paper]
         setup = one.setup.sets if one.setup else None
-        return bench.Stand(one.workload(workload), source(7), tmp_path / "kept", period_s=0.005, setup=setup)
+        return bench.Stand(one.workload(workload), source(), tmp_path / "kept", period_s=0.005, setup=setup)
 
     return stand
 

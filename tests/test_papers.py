@@ -227,10 +227,10 @@ def test_how_reads_renew_is_varied_on_recipes_of_days_alone(tmp_path: Path) -> N
     paper = papers()["rr-ssd"]
     source = origins.find(paper.workload("homes"), None, 0.002, 0, tmp_path)
     at = bench.Stand(paper.workload("homes"), source, tmp_path / "kept", period_s=172.8, setup=common.SETUP.sets)
-    pages, whole = at.renewing(1), at.renewing(4096)
+    pages, whole = at.again(renewed=1), at.again(renewed=4096)
     assert pages is not None
     assert whole is not None
-    assert at.renewing(1) is pages, "made once"
+    assert at.again(renewed=1) is pages, "made once"
     assert len({one.source.key for one in (at, pages, whole)}) == 3
     wanted = [common.CLOCKED["RR-SSD read"]]
     [by_page] = measure_under(at, {"reads.renewed_pages": 1}, lambda _, sets: sets, wanted).values()
@@ -243,7 +243,7 @@ def test_how_reads_renew_is_varied_on_recipes_of_days_alone(tmp_path: Path) -> N
     other = papers()["ca-ssd"].workload("financial")
     at.source = origins.find(other, None, 0.002, 0, tmp_path)
     at.memo.clear()
-    assert at.renewing(1) is None
+    assert at.again(renewed=1) is None
     assert measure_under(at, {"reads.renewed_pages": 1}, lambda _, sets: sets, wanted) == {wanted[0]: None}
 
 
@@ -395,7 +395,11 @@ def test_another_text_of_a_recipe_is_another_trace(tmp_path: Path, monkeypatch: 
     one = papers()["rr-ssd"].workloads[0]
     before = origins.find(one, None, 1.0, 0, tmp_path)
     assert origins.find(one, None, 1.0, 0, tmp_path).key == before.key
-    others = [origins.find(one, None, 1.0, 1, tmp_path), origins.find(one, None, 0.5, 0, tmp_path), before.lasting(21)]
+    others = [
+        origins.find(one, None, 1.0, 1, tmp_path),
+        origins.find(one, None, 0.5, 0, tmp_path),
+        before.again(days=21),
+    ]
     text = ft.workload(one.recipe).toml
     monkeypatch.setattr(origins, "workload", lambda name: Workload(name, text + "# changed"))
     others.append(origins.find(one, None, 1.0, 0, tmp_path))

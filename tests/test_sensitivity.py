@@ -50,7 +50,7 @@ def made_up(left_out: dict[str, str], decided: tuple[str, ...] = ()) -> Sensitiv
     """Two headlines that are never measured: their figures are given."""
     headlines = [Headline(title, fact, 20.0, of=("w",)) for title, fact in (("x", X), ("y", Y))]
     return Sensitivity(
-        "sensitivity", place="", workloads=("w",), headlines=headlines, left_out=left_out, decided=decided
+        id="sensitivity", place="", workloads=("w",), headlines=headlines, left_out=left_out, decided=decided
     )
 
 

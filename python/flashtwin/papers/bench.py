@@ -111,23 +111,16 @@ class Stand:
             other.close()
             self.replayed, other.replayed = self.replayed + other.replayed, 0
 
-    def lasting(self, days: int) -> Stand | None:
-        """The same workload of this many days; None of a recorded one, which has its own length."""
-        return None if self.source.lasting is None else self._of(self.source.lasting(days))
-
-    def renewing(self, pages: int) -> Stand | None:
-        """The same workload whose reads are renewed so many pages at a time; None where they cannot be."""
-        if self.source.renewing is None:
-            return None
-        if (key := ("renewing", pages)) not in self.memo:
-            self.memo[key] = self._of(self.source.renewing(pages))
-        return cast("Stand", self.memo[key])
-
-    def _of(self, source: WorkloadSource) -> Stand:
-        return Stand(
-            self.workload, source, self.path, period_s=self.period_s, threads=self.threads, stop=self._stop,
-            options=self._options, setup=self.setup,
-        )  # fmt: skip
+    def again(self, **how: int) -> Stand | None:
+        """The same workload made otherwise, as its source can; made once."""
+        key = tuple(how.items())
+        if key not in self.memo:
+            source = self.source.again(**how)
+            self.memo[key] = source and Stand(
+                self.workload, source, self.path, period_s=self.period_s, threads=self.threads, stop=self._stop,
+                options=self._options, setup=self.setup,
+            )  # fmt: skip
+        return cast("Stand | None", self.memo[key])
 
     @cached_property
     def characterization(self) -> Characterization:

@@ -108,7 +108,7 @@ def measure_under(stand: Stand, sets: Mapping[str, Value], for_system: ForSystem
     """The facts of one workload where all systems have these keys."""
     sets = dict(sets)
     pages = sets.pop(RENEWED, None)
-    of = stand.renewing(int(pages)) if pages else stand
+    of = stand.again(renewed=int(pages)) if pages else stand
     if of is None:
         return dict.fromkeys(facts)
     with of.otherwise(sets, for_system):

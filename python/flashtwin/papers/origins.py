@@ -13,7 +13,7 @@ from pathlib import Path
 from flashtwin.errors import OutputError
 from flashtwin.papers.model import PaperWorkload
 from flashtwin.progress import Progress
-from flashtwin.recipes.workloads import workload
+from flashtwin.recipes.workloads import Workload, workload
 from flashtwin.results import names
 from flashtwin.traces.trace import Trace
 from flashtwin.traces.trace import open as open_trace
@@ -34,11 +34,9 @@ class WorkloadSource:
     #: Share of the full workload: requests, footprint and length of its days, so that the rate is the whole one's.
     scale: float
     open: Callable[[Progress | None], Trace]
-    #: The same workload of this many days; None of a recorded one.
-    lasting: Callable[[int], WorkloadSource] | None = None
-    #: The same workload whose reads are renewed this many pages at a time (`reads.renewed_pages`); None where the reads
-    #: are recorded, or not of days.
-    renewing: Callable[[int], WorkloadSource] | None = None
+    #: The same workload of so many `days`, or with reads that are `renewed` so many pages at a time
+    #: (`reads.renewed_pages`). None where it cannot be had so, as one that is recorded.
+    again: Callable[..., WorkloadSource | None] = lambda **_: None
 
 
 def find(one: PaperWorkload, folder: Path | None, scale: float, seed: int, cache: Path) -> WorkloadSource:
@@ -98,22 +96,23 @@ def _open_files(files: Sequence[Path], volume: str | None, key: str, cache: Path
     return open_trace(joined, volume=volume, progress=progress)
 
 
-def _from_recipe(
-    name: str, scale: float, seed: int, days: int | None = None, renewed: int | None = None
-) -> WorkloadSource:
+def _from_recipe(name: str, scale: float, seed: int) -> WorkloadSource:
     recipe = workload(name)
-    of_days = recipe.recipe.get("reads", {}).get("unique_within") == "day"
-    if renewed is not None:
-        recipe = replace(recipe, toml=recipe.toml.replace("[reads]\n", f"[reads]\nrenewed_pages = {renewed}\n", 1))
-    # The text of the recipe and not its name alone: results of an earlier text are of another trace.
-    made_of = ["synthetic", recipe.toml, scale, seed, days]
-    key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
-    return WorkloadSource(
-        "synthetic",
-        f"recipe {name}",
-        key,
-        scale,
-        lambda progress: recipe.synthesize(scale=scale, seed=seed, days=days, progress=progress),
-        lambda days: _from_recipe(name, scale, seed, days, renewed),
-        (lambda pages: _from_recipe(name, scale, seed, days, pages)) if of_days else None,
-    )
+
+    def made(recipe: Workload, days: int | None = None) -> WorkloadSource:
+        def again(days: int | None = days, renewed: int | None = None) -> WorkloadSource | None:
+            if renewed is None:
+                return made(recipe, days)
+            if recipe.recipe.get("reads", {}).get("unique_within") != "day":
+                return None
+            text = recipe.toml.replace("[reads]\n", f"[reads]\nrenewed_pages = {renewed}\n", 1)
+            return made(replace(recipe, toml=text), days)
+
+        # The text of the recipe and not its name alone: results of an earlier text are of another trace.
+        made_of = ["synthetic", recipe.toml, scale, seed, days]
+        return WorkloadSource(
+            "synthetic", f"recipe {name}", hashlib.sha256(json.dumps(made_of).encode()).hexdigest(), scale,
+            lambda progress: recipe.synthesize(scale=scale, seed=seed, days=days, progress=progress), again,
+        )  # fmt: skip
+
+    return made(recipe)

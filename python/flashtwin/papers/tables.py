@@ -17,6 +17,8 @@ from flashtwin.papers.facts import Fact, mean
 from flashtwin.papers.model import Choice, FirstRule, Item, Overall, Paper, PaperWorkload, Quantities, Quantity, Setup
 
 Row = Mapping[str, Any]
+#: Of an item beside its row in `[items]`: each a section of the file, by the items that have it.
+SECTIONS = ("first", "missing", "decided", "said", "claims", "why", "left_out")
 #: The place of an item that is called by it: `fig-9`, `table-2`.
 PLACES = {"fig": "Fig.", "table": "Table"}
 STATISTICS: Mapping[str, Callable[[Any], float | None]] = {"lowest": min, "highest": max, "mean": mean}
@@ -77,7 +79,9 @@ class PaperTable:
         Claims that code makes come before those of the row.
         """
         kind_of_place, _, number = id_.partition("-")
-        of = {"place": f"{PLACES.get(kind_of_place, '')} {number}", **self._prose(self._of["items"][id_])}
+        more = {section: self._of[section][id_] for section in SECTIONS if id_ in self._of.get(section, {})}
+        place = f"{PLACES.get(kind_of_place, '')} {number}"
+        of = {"place": place, **self._prose({**self._of["items"][id_], **more})}
         rows, missing, rule = of.pop("claims", []), of.pop("missing", ""), of.pop("first", None)
         if rule:
             if isinstance(first, Mapping):
