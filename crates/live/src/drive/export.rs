@@ -8,6 +8,7 @@ use super::core::{Core, check_of, digest_of, make_durable};
 use super::host::PageWrite;
 use super::pages::PageAddress;
 use crate::export::{Caller, Export, Extent, Look, Writing};
+use crate::store::Medium;
 
 /// Pages of a request for which the drive's lock is held at a time.
 const TURN_PAGES: usize = 64;

@@ -41,6 +41,7 @@ use self::recovery::Recovered;
 use self::turns::{Turn, Turns};
 use crate::export::Caller;
 use crate::store::checkpoint::Writer;
+use crate::store::firm::Firm;
 use crate::store::layout::Layout;
 use crate::store::log::LogEnd;
 use crate::store::superblock::Superblock;
@@ -120,7 +121,7 @@ fn usable(mut core: Turn<'_, Core>) -> Turn<'_, Core> {
 pub struct Drive {
     core: Turns<Core>,
     flushes: Flushes,
-    medium: Arc<dyn Medium>,
+    medium: Arc<Firm>,
     in_flight: Arc<InFlight>,
     superblock: Superblock,
     options: DriveOptions,
@@ -209,6 +210,7 @@ impl Drive {
 
     pub fn open_on(medium: Arc<dyn Medium>, options: &DriveOptions) -> Result<Self, DriveError> {
         let began = std::time::Instant::now();
+        let medium = Arc::new(Firm::new(medium));
         let (superblock, damaged) = Superblock::read(&*medium)?;
         options::refuse(&superblock.system.name, &superblock.system.ftl).map_err(DriveError::Config)?;
         let layout = &superblock.layout;
@@ -216,7 +218,7 @@ impl Drive {
         let mut options = options.clone();
         let notes = damaged.into_iter().collect();
         let Recovered { mut core, superblock, doubt, notes, batches } =
-            recovery::recover(medium, superblock, &options, notes)?;
+            recovery::recover(Arc::clone(&medium) as _, superblock, &options, notes)?;
         let asked = options.read_only.then(|| "it was opened to be read only".to_owned());
         let doubt = doubt.map(|why| format!("{why}. Save what can be read, and put back a copy of the file"));
         let read_only = doubt.or(asked);
@@ -227,7 +229,7 @@ impl Drive {
         }
         Ok(Self {
             flushes: Flushes::default(),
-            medium: Arc::clone(&core.medium),
+            medium,
             in_flight: Arc::clone(&core.in_flight),
             core: Turns::new(core),
             superblock,
@@ -272,7 +274,7 @@ impl Drive {
         let contents = core.contents.as_ref().map_or(0, contents::Contents::bytes);
         DriveStats {
             controller,
-            store: core.counts,
+            store: StoreCounts { retried_writes: self.medium.retries(), ..core.counts },
             mapped_pages: sizes.mapped_lpns,
             pages_in_use: core.ftl.pages_in_use(),
             replica_pages: core.ftl.replica_pages(),
