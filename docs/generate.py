@@ -331,7 +331,7 @@ def page(name: str) -> str:
     def block(mark: re.Match[str]) -> str:
         what, _, part = mark["name"].partition(".")
         if mark["kind"] == "generated":
-            return "\n".join([mark[1], *{"composition": composition, "devices": devices}[what](), mark[4]])
+            return "\n".join([mark[1], *GENERATED[what](), mark[4]])
         node = RESULTS[what][part]
         parts = tables(node) if part == "tables" else sections(node, node, "", "###", field_entry)
         return joined([mark[1], *parts, mark[4]]).rstrip()
@@ -348,6 +348,29 @@ def composition() -> list[str]:
         keys = [f"`{key} = {toml(value)}`" for key, value in config.items() if value != usual.get(key)]
         rows.append(f"| `{name}` | {', '.join(keys)} |")
     return ["| system | keys |", "| --- | --- |", *rows]
+
+
+def limits() -> list[str]:
+    """Limits of a server, from its own constants."""
+    usual, twin = (
+        {key: value / 2**20 if key.endswith("_bytes") else value for key, value in _core.server_limits(twin).items()}
+        for twin in (False, True)
+    )
+    memory = [math.ceil(limits["connection_bytes"]) for limits in (usual, twin)]
+    return [
+        f"* {usual['connections']} clients, {usual['requests']} requests under way each, with `--twin-time` "
+        f"{twin['requests']}. A client's further requests wait for its earlier ones.",
+        f"* Requests of a client take up to {memory[0]} MiB of memory, with `--twin-time` {memory[1]} MiB. No client "
+        "waits for another's.",
+        f"* A request has at most {usual['request_bytes']:g} MiB. Above {usual['piece_bytes']:g} MiB it is carried "
+        f"out, timed and recorded in pieces of {usual['piece_bytes']:g} MiB, as a kernel cuts it for a real drive.",
+        f"* A client that for {usual['stalled_s']} s takes nothing of a reply, or sends nothing of a begun request, "
+        "loses its connection. A client at rest keeps it.",
+        f"* A client has {usual['handshake_s']} s to choose the export. If it leaves, its unanswered requests may be "
+        "done in part.",
+        "* Ending (Ctrl-C, SIGTERM) takes as long as begun requests do. Clients that do not take their replies are cut "
+        f"off after {usual['farewell_s']} s.",
+    ]
 
 
 def flat(config: dict[str, Any], path: str = "") -> dict[str, Any]:
@@ -395,12 +418,14 @@ def device(nand: dict[str, Any]) -> list[str]:
     ]
 
 
+#: What writes a generated part of a page.
+GENERATED = {"composition": composition, "devices": devices, "limits": limits}
 PAGES: dict[str, Callable[[], str]] = {
     # First: whoever reads results needs it, the command line below included.
     "../python/flashtwin/results/schema.json": result_names,
     "cli.md": cli_page,
     "configuration.md": configuration_page,
-    **{name: partial(page, name) for name in ("systems.md", "results.md", "characterization.md")},
+    **{name: partial(page, name) for name in ("systems.md", "results.md", "characterization.md", "record.md")},
 }
 
 

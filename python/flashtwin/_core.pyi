@@ -245,6 +245,7 @@ def record(
     loss_max_s: float = 10.0,
     tls: _Path | None = None,
 ) -> Server: ...
+def server_limits(twin: bool) -> dict[str, int]: ...
 def import_log_writes(path: _Path, out: _Path, key_file: _Path | None = None, progress: _Progress | None = None) -> int:
     """Writes a log of dm-log-writes down as canonical Parquet; its requests."""
 

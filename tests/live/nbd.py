@@ -9,6 +9,7 @@ from typing import Self
 from urllib.parse import parse_qs, unquote, urlparse
 
 READ, WRITE, DISCONNECT, FLUSH, TRIM = range(5)
+ZEROES, NO_HOLE = 6, 2
 EIO, ENOSPC = 5, 28
 PAGE = 4096
 
@@ -49,8 +50,11 @@ class Client:
             if kind == 3 and data[:2] == b"\0\0":
                 self.size_bytes = int.from_bytes(data[2:10], "big")
 
-    def _ask(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
+    def send(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> None:
         self._socket.sendall(struct.pack(">IHHQQI", 0x25609513, flags, command, 7, offset, length) + data)
+
+    def _ask(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
+        self.send(command, offset, length, data, flags)
         magic, error, cookie = struct.unpack(">IIQ", get(self._socket, 16))
         assert (magic, cookie) == (0x67446698, 7)
         return int(error)

@@ -23,6 +23,11 @@ pub struct Extent {
 pub trait Caller {
     fn has_left(&self) -> bool;
 
+    /// Requests of one connection take turns with those of others.
+    fn connection(&self) -> u64 {
+        0
+    }
+
     /// [`io::ErrorKind::ConnectionAborted`] if the client has left.
     fn expect_there(&self) -> io::Result<()> {
         let left = || io::Error::new(io::ErrorKind::ConnectionAborted, "the client has left");
@@ -40,7 +45,7 @@ impl Caller for () {
 pub(crate) const LOOK_BYTES: u64 = 256 << 10;
 
 pub(crate) struct Look<'a> {
-    caller: &'a dyn Caller,
+    pub(crate) caller: &'a dyn Caller,
     bytes: u64,
 }
 
@@ -81,6 +86,11 @@ pub trait Export: Send + Sync {
     /// Fails for a page whose bytes differ from those written.
     fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()>;
 
+    /// Reads again what has just been read for the same request, and counts nothing.
+    fn read_again(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
+        self.read(offset, into, caller)
+    }
+
     /// Durable after the next [`Export::flush`], or at once if `how.durable`. Fails with
     /// [`io::ErrorKind::StorageFull`] when there is no room.
     fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()>;
@@ -95,7 +105,13 @@ pub trait Export: Send + Sync {
 
     /// Kinds of the bytes of a range, from its beginning on: at least one run and at most `runs_max`, together no
     /// longer than the range. The export may look at a part only, so that no client waits long.
-    fn extents(&self, _offset: u64, length: u64, _runs_max: usize) -> io::Result<Vec<Extent>> {
+    fn extents(
+        &self,
+        _offset: u64,
+        length: u64,
+        _runs_max: usize,
+        _caller: &dyn Caller,
+    ) -> io::Result<Vec<Extent>> {
         Ok(vec![Extent { length_bytes: length, hole: false, zero: false }])
     }
 }

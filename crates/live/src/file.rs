@@ -157,7 +157,13 @@ impl Export for FileExport {
         export::write_zeroes(self, offset, length, how, caller)
     }
 
-    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
+    fn extents(
+        &self,
+        offset: u64,
+        length: u64,
+        runs_max: usize,
+        _caller: &dyn Caller,
+    ) -> io::Result<Vec<Extent>> {
         let all_data = || vec![Extent { length_bytes: length, hole: false, zero: false }];
         if self.is_device {
             return Ok(all_data());

@@ -123,13 +123,7 @@ pub(crate) fn serve_drive(
             description: format!("{}, a drive of {}", image.display(), drive.system().name),
             read_only,
             tls: tls.as_deref().map(Tls::from_folder).transpose().map_err(errors::live)?,
-            // Who waits for the modelled drive does nothing else meanwhile.
-            requests_max: if twin.is_some() {
-                TWIN_REQUESTS_MAX
-            } else {
-                ServerOptions::default().requests_max
-            },
-            ..ServerOptions::default()
+            ..if twin.is_some() { ServerOptions::for_twin() } else { ServerOptions::default() }
         };
         let twin = twin.map(|(system, sets)| twin_of(&drive, system.as_deref(), &sets)).transpose()?;
         let export: Arc<dyn Export> = match &twin {
@@ -150,9 +144,6 @@ pub(crate) fn serve_drive(
         Ok(Server::of(uri, size_bytes, Running::Drive(served)))
     })
 }
-
-/// Requests of a connection that wait for the modelled drive at a time: the longest queue it can see.
-const TWIN_REQUESTS_MAX: usize = 256;
 
 /// The modelled drive beside a served one: the engine's settings are those of `system`, or of the image's own.
 fn twin_of(drive: &Arc<Drive>, system: Option<&str>, sets: &[(String, String)]) -> PyResult<Arc<TimedDrive>> {

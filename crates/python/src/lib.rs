@@ -59,7 +59,7 @@ mod _core {
     use crate::drive::{check_drive_json, create_drive, drive_info_json, expect_drive, serve_drive};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::live::{Server, import_log_writes, record};
+    use crate::live::{Server, import_log_writes, record, server_limits};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

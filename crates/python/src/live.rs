@@ -175,6 +175,23 @@ fn key(file: Option<&Path>) -> std::io::Result<Key> {
     file.map_or_else(Key::random, Key::in_file)
 }
 
+/// The limits of a server, for the manual: connections, of each its requests under way and bytes, and times in seconds.
+#[pyfunction]
+pub(crate) fn server_limits(twin: bool) -> std::collections::BTreeMap<&'static str, u64> {
+    let options = if twin { ServerOptions::for_twin() } else { ServerOptions::default() };
+    [
+        ("connections", options.connections_max as u64),
+        ("requests", options.requests_max as u64),
+        ("request_bytes", options.request_bytes_max.into()),
+        ("piece_bytes", nbd::PIECE_BYTES as u64),
+        ("connection_bytes", options.connection_bytes_max() as u64),
+        ("handshake_s", options.handshake.as_secs()),
+        ("stalled_s", options.stalled.as_secs()),
+        ("farewell_s", options.farewell.as_secs()),
+    ]
+    .into()
+}
+
 /// Writes a log of dm-log-writes down as canonical Parquet; its requests.
 #[pyfunction]
 #[pyo3(signature = (path, out, key_file=None, progress=None))]

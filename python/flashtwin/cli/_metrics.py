@@ -37,6 +37,8 @@ _FIGURES = (
     ("drive.store.log_batches", "log_batches_total", "Batches of the log written."),
     ("drive.store.checkpoints", "checkpoints_total", "Checkpoints written."),
     ("drive.store.damaged_pages", "damaged_pages_total", "Pages that did not hold what was written to them."),
+    ("drive.store.retried_writes", "retried_writes_total", "Writes of the image that failed and were tried again."),
+    ("drive.store.replaced_pages", "replaced_pages_total", "Pages written elsewhere since their places failed."),
     ("drive.state.lost_pages", "lost_pages", "Flash pages that stand for data that are lost."),
     ("drive.state.retired_blocks", "retired_blocks", "Blocks that are used no more."),
     ("drive.read_only", "read_only", "1 when nothing is written any more."),

@@ -14,11 +14,16 @@ use super::in_flight::{Failure, InFlight};
 use super::options::{DriveOptions, Omission};
 use crate::store::Medium;
 use crate::store::checkpoint::Writer;
+use crate::store::firm::is_of_its_place;
 use crate::store::image::BlockState;
 use crate::store::layout::Layout;
 use crate::store::log::{Batch, Log, LogEnd};
 use crate::store::record::{Digest, MOST_BYTES, Record};
+use crate::store::replaced::Replaced;
 use crate::store::spare::{Spare, SpareBytes};
+
+/// Slots that are tried for a page, because a disk that fails them all is of no use.
+const SLOTS_TRIED: u32 = 3;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct StoreCounts {
@@ -33,6 +38,10 @@ pub struct StoreCounts {
     pub damaged_pages: u64,
     /// Of `damaged_pages`, those read from another copy.
     pub repaired_pages: u64,
+    /// Writes of the medium that failed and were tried again.
+    pub retried_writes: u64,
+    /// Pages that were written elsewhere, because their own places failed each time.
+    pub replaced_pages: u64,
 }
 
 pub(crate) struct Core {
@@ -49,6 +58,7 @@ pub(crate) struct Core {
     pub(crate) erases: Vec<u32>,
     /// Numbers of pages programmed without their data, which were lost.
     pub(crate) lost: BTreeSet<u32>,
+    pub(crate) replaced: Replaced,
     /// Since the block was erased.
     pub(crate) damaged_in: HashMap<Block, u32>,
     pub(crate) open: HashMap<Block, Vec<SpareBytes>>,
@@ -217,9 +227,10 @@ impl Core {
             self.log.push(&Record::Retire { first });
         }
         self.damaged_in.remove(&block);
+        let first = self.layout.page_number(first) as u32;
+        let gone = first..first + self.layout.geometry.pages_per_block;
+        self.replaced.remove(gone.clone());
         if !self.lost.is_empty() {
-            let first = self.layout.page_number(first) as u32;
-            let gone = first..first + self.layout.geometry.pages_per_block;
             self.lost.retain(|page| !gone.contains(page));
         }
     }
@@ -235,7 +246,7 @@ impl Core {
             let place = self.layout.geometry.describe(ppn);
             return Err(broken(format!("{place}: it is not the next page of its block")));
         }
-        self.medium.write_at(bytes, self.layout.data(ppn))?;
+        self.put(ppn, bytes)?;
         // Counts as programmed only now; after an earlier failure the page is ordered, but absent.
         self.flash.program(&self.layout.geometry, ppn).map_err(broken)?;
         let number = self.layout.page_number(ppn);
@@ -252,6 +263,48 @@ impl Core {
             self.commit()?;
         }
         Ok(())
+    }
+
+    /// Where the data of a page are on the medium.
+    #[inline]
+    pub(crate) fn data_at(&self, ppn: Ppn) -> u64 {
+        let slot = self.replaced.slot(self.layout.page_number(ppn) as u32);
+        slot.and_then(|slot| self.layout.slot(slot)).unwrap_or_else(|| self.layout.data(ppn))
+    }
+
+    /// Writes a page to its place, or elsewhere if that is bad. The block is then to be used no more.
+    fn put(&mut self, ppn: Ppn, bytes: &[u8]) -> io::Result<()> {
+        let written = self.medium.write_at(bytes, self.layout.data(ppn));
+        let Some(mut error) = written.err() else { return Ok(()) };
+        for _ in 0..SLOTS_TRIED {
+            let slot = self.replaced.next();
+            let Some(offset) = self.layout.slot(slot).filter(|_| is_of_its_place(&error)) else { break };
+            match self.medium.write_at(bytes, offset) {
+                Err(another) => error = another,
+                Ok(()) => {
+                    self.replaced.insert(self.layout.page_number(ppn) as u32, slot);
+                    self.log.push(&Record::Replaced { ppn, slot });
+                    self.counts.replaced_pages += 1;
+                    self.retire(self.layout.geometry.block_index(ppn));
+                    return Ok(());
+                }
+            }
+        }
+        if !is_of_its_place(&error) {
+            return Err(error);
+        }
+        let (place, retired) = (self.layout.geometry.describe(ppn), self.ftl.retired_blocks());
+        let text = format!(
+            "{place}: {error}, and no good place is left ({} pages lie elsewhere, {retired} blocks are used no more); copy \
+             the image to another disk",
+            self.replaced.iter().len()
+        );
+        Err(io::Error::new(error.kind(), text))
+    }
+
+    /// A block that does not keep its data is used no more from its next erase on, if the drive has one to spare.
+    pub(crate) fn retire(&mut self, block: Block) {
+        self.ftl.retire(block, u64::from(self.layout.logical_pages));
     }
 
     /// Makes sure that no recovery needs the block's data from before its erase.
@@ -276,7 +329,12 @@ impl Core {
         let Some(spares) = self.open.remove(&block) else { return Ok(()) };
         let mut bytes = Vec::new();
         spares.iter().for_each(|spare| spare.append(&self.log.uuid, &mut bytes));
-        self.medium.write_at(&bytes, self.layout.spare(block))
+        match self.medium.write_at(&bytes, self.layout.spare(block)) {
+            // No recovery needs them.
+            Err(error) if is_of_its_place(&error) => self.retire(block),
+            written => written?,
+        }
+        Ok(())
     }
 
     /// A page that turned out to be a duplicate after it was written shares the other's place now.
@@ -336,6 +394,7 @@ impl Core {
         writer.finish(&self.log.uuid, &end)?;
         self.medium.sync()?;
         self.log.restart(epoch);
+        self.replaced.reuse();
         self.counts.checkpoints += 1;
         Ok(())
     }
@@ -391,6 +450,11 @@ impl Core {
         }
         let lost: Vec<u32> = self.lost_pages().collect();
         writer.u32(lost.len() as u32)?;
-        lost.into_iter().try_for_each(|number| writer.u32(number))
+        lost.into_iter().try_for_each(|number| writer.u32(number))?;
+        let replaced = self.replaced.iter();
+        if replaced.len() > 0 {
+            writer.u32(replaced.len() as u32)?;
+        }
+        replaced.flat_map(|(number, slot)| [number, slot]).try_for_each(|word| writer.u32(word))
     }
 }

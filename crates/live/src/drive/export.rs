@@ -1,16 +1,20 @@
 use std::io;
 
 use flashtwin_ftl::Lpn;
+use smallvec::SmallVec;
 
 use super::Drive;
 use super::core::{Core, check_of, digest_of, make_durable};
 use super::host::PageWrite;
+use super::pages::PageAddress;
 use crate::export::{Caller, Export, Extent, Look, Writing};
-use crate::locks::lock;
+use crate::store::Medium;
 
+/// Pages of a request for which the drive's lock is held at a time.
 const TURN_PAGES: usize = 64;
-/// Pages that are looked at for one answer about extents.
+/// Pages that are looked at for one answer about extents, and those of a turn, because a look costs little.
 const EXTENT_PAGES: usize = 1 << 16;
+const EXTENT_TURN_PAGES: usize = 1 << 12;
 
 #[derive(Clone, Copy)]
 struct Part {
@@ -81,11 +85,11 @@ impl Drive {
                 return Ok(());
             }
             look.at(turn.iter().map(|part| (part.to - part.from) as u64).sum())?;
-            self.write_turn(&turn, run_pages, bytes)?;
+            self.write_turn(&turn, run_pages, bytes, look)?;
         }
     }
 
-    fn write_turn(&self, parts: &[Part], run_pages: usize, bytes: &[u8]) -> io::Result<()> {
+    fn write_turn(&self, parts: &[Part], run_pages: usize, bytes: &[u8], look: &Look<'_>) -> io::Result<()> {
         let omission = self.options.omission;
         let page_bytes = self.page_bytes();
         let whole = |part: &Part| part.to - part.from == page_bytes;
@@ -93,7 +97,7 @@ impl Drive {
         // Hashing takes longer than all that the lock is held for.
         let digests: Vec<_> =
             parts.iter().map(|part| whole(part).then(|| digest_of(slice(part), omission))).collect();
-        let mut core = self.core();
+        let mut core = self.core_for(look.caller)?;
         for (run, digests) in parts.chunks(run_pages).zip(digests.chunks(run_pages)) {
             let completed = self.whole_pages(&mut core, run, bytes)?;
             let pages = run.iter().zip(digests).zip(&completed).map(|((part, digest), completed)| {
@@ -114,20 +118,42 @@ impl Drive {
                 return Ok(());
             }
             look.at((turn.len() * page_bytes) as u64)?;
-            let mut core = self.core();
+            let mut core = self.core_for(look.caller)?;
             turn.iter().try_for_each(|part| core.trim_page(part.lpn))?;
         }
     }
 
-    /// Reads without the lock, and again under it if the digest does not fit because the page has moved meanwhile.
-    fn read_page(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
-        if !self.options.check_reads {
-            let mut core = self.core();
-            let _ = core.locate(lpn);
-            return core.read_any(lpn, into);
+    /// Finds pages under the lock and reads them without it.
+    fn read_turn(&self, parts: &[Part], into: &mut [u8], look: &Look<'_>) -> io::Result<()> {
+        let page_bytes = self.page_bytes();
+        let mut core = self.core_for(look.caller)?;
+        let places: SmallVec<[_; 1]> = parts.iter().map(|part| core.locate(part.lpn)).collect();
+        drop(core);
+        let mut page = Vec::new();
+        for (part, place) in parts.iter().zip(places) {
+            let wanted = &mut into[part.at..part.at + part.to - part.from];
+            if wanted.len() == page_bytes {
+                self.read_page(part.lpn, place, wanted, look.caller)?;
+                continue;
+            }
+            page.resize(page_bytes, 0);
+            self.read_page(part.lpn, place, &mut page, look.caller)?;
+            wanted.copy_from_slice(&page[part.from..part.to]);
         }
-        let place = self.core().locate(lpn);
+        Ok(())
+    }
+
+    /// Reads without the lock, and again under it if the digest does not fit because the page has moved meanwhile.
+    fn read_page(
+        &self,
+        lpn: u32,
+        place: io::Result<Option<PageAddress>>,
+        into: &mut [u8],
+        caller: &dyn Caller,
+    ) -> io::Result<()> {
         let is_read = match place {
+            // Nobody would see that it moved.
+            _ if !self.options.check_reads => false,
             Ok(None) => {
                 into.fill(0);
                 true
@@ -138,7 +164,7 @@ impl Drive {
             }
             Err(_) => false,
         };
-        if is_read { Ok(()) } else { self.core().read_any(lpn, into) }
+        if is_read { Ok(()) } else { self.core_for(caller)?.read_any(lpn, into) }
     }
 
     fn finish(&self, how: Writing) -> io::Result<()> {
@@ -160,20 +186,15 @@ impl Export for Drive {
     }
 
     fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
-        let page_bytes = self.page_bytes();
-        let (mut page, mut look) = (Vec::new(), Look::new(caller));
-        for part in self.parts(offset, into.len() as u64) {
-            let wanted = &mut into[part.at..part.at + part.to - part.from];
-            look.at(wanted.len() as u64)?;
-            if wanted.len() == page_bytes {
-                self.read_page(part.lpn, wanted)?;
-                continue;
+        let (mut parts, mut look) = (self.parts(offset, into.len() as u64), Look::new(caller));
+        loop {
+            let turn: SmallVec<[Part; 1]> = parts.by_ref().take(TURN_PAGES).collect();
+            if turn.is_empty() {
+                return Ok(());
             }
-            page.resize(page_bytes, 0);
-            self.read_page(part.lpn, &mut page)?;
-            wanted.copy_from_slice(&page[part.from..part.to]);
+            look.at(turn.iter().map(|part| (part.to - part.from) as u64).sum())?;
+            self.read_turn(&turn, into, &look)?;
         }
-        Ok(())
     }
 
     fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
@@ -186,11 +207,12 @@ impl Export for Drive {
         if self.read_only.is_some() {
             return Ok(());
         }
-        let _turn = lock(&self.flushes);
-        let Some(batch) = self.core().change(Core::seal)? else { return Ok(()) };
-        let outcome = make_durable(&*self.medium, &batch, self.options.omission);
-        self.in_flight.end(&outcome);
-        outcome
+        self.flushes.flush(|| {
+            let Some(batch) = self.core().change(Core::seal)? else { return Ok(()) };
+            let outcome = make_durable(&*self.medium, &batch, self.options.omission);
+            self.in_flight.end(&outcome);
+            outcome
+        })
     }
 
     fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
@@ -218,17 +240,26 @@ impl Export for Drive {
         self.finish(how)
     }
 
-    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
-        let core = self.core();
+    fn extents(
+        &self,
+        offset: u64,
+        length: u64,
+        runs_max: usize,
+        caller: &dyn Caller,
+    ) -> io::Result<Vec<Extent>> {
         let mut extents: Vec<Extent> = Vec::new();
-        for part in self.parts(offset, length).take(EXTENT_PAGES) {
-            let hole = core.ftl.home_of(Lpn::new(part.lpn)).is_none();
-            let length_bytes = (part.to - part.from) as u64;
-            let is_full = extents.len() == runs_max;
-            match extents.last_mut() {
-                Some(last) if last.hole == hole => last.length_bytes += length_bytes,
-                _ if is_full => break,
-                _ => extents.push(Extent { length_bytes, hole, zero: hole }),
+        let mut parts = self.parts(offset, length).take(EXTENT_PAGES).peekable();
+        while parts.peek().is_some() {
+            let core = self.core_for(caller)?;
+            for part in parts.by_ref().take(EXTENT_TURN_PAGES) {
+                let hole = core.ftl.home_of(Lpn::new(part.lpn)).is_none();
+                let length_bytes = (part.to - part.from) as u64;
+                let is_full = extents.len() == runs_max;
+                match extents.last_mut() {
+                    Some(last) if last.hole == hole => last.length_bytes += length_bytes,
+                    _ if is_full => return Ok(extents),
+                    _ => extents.push(Extent { length_bytes, hole, zero: hole }),
+                }
             }
         }
         Ok(extents)

@@ -3,8 +3,9 @@
 //! The controller is the event engine's, without simulated time: each operation is carried out at once, in order,
 //! and background work directly behind the operation that caused it.
 //!
-//! One lock guards all changes. Pages are hashed before it is taken. Reads and the wait of a flush happen after it is
-//! released: a page that moved during its read has the wrong digest and is read again.
+//! One lock guards all changes. Connections take it in turns, for some pages of a request at a time ([`turns`]). Pages
+//! are hashed before it is taken. Reads and the wait of a flush happen after it is released: a page that moved during its
+//! read has the wrong digest and is read again.
 //!
 //! On-medium format and guarantees: [`crate::store`].
 
@@ -12,6 +13,7 @@ mod check;
 pub(crate) mod contents;
 pub(crate) mod core;
 mod export;
+mod flushes;
 mod host;
 mod in_flight;
 mod memory;
@@ -21,20 +23,25 @@ mod periods;
 mod recovery;
 mod same;
 mod summary;
+mod turns;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use flashtwin_ftl::{Counters, Lpn};
 
 pub use self::check::{CheckReport, DriveInfo, Unreadable};
 use self::core::Core;
 pub use self::core::StoreCounts;
+use self::flushes::Flushes;
 use self::in_flight::{Failure, InFlight};
 pub use self::options::{CreateOptions, DriveOptions, Omission};
 pub use self::periods::Periods;
 use self::recovery::Recovered;
+use self::turns::{Turn, Turns};
+use crate::export::Caller;
 use crate::store::checkpoint::Writer;
+use crate::store::firm::Firm;
 use crate::store::layout::Layout;
 use crate::store::log::LogEnd;
 use crate::store::superblock::Superblock;
@@ -99,11 +106,22 @@ fn random_uuid() -> std::io::Result<[u8; 16]> {
     Ok(uuid)
 }
 
+/// Tables that a thread left in the middle of a change are read only.
+fn usable(mut core: Turn<'_, Core>) -> Turn<'_, Core> {
+    if core.is_poisoned() {
+        core.failed.get_or_insert_with(|| Failure {
+            kind: std::io::ErrorKind::Other,
+            why: "a thread stopped in the middle of a write; open the drive again".into(),
+        });
+    }
+    core
+}
+
 /// A drive that is open. Several threads may use it at once.
 pub struct Drive {
-    core: Mutex<Core>,
-    flushes: Mutex<()>,
-    medium: Arc<dyn Medium>,
+    core: Turns<Core>,
+    flushes: Flushes,
+    medium: Arc<Firm>,
     in_flight: Arc<InFlight>,
     superblock: Superblock,
     options: DriveOptions,
@@ -192,6 +210,7 @@ impl Drive {
 
     pub fn open_on(medium: Arc<dyn Medium>, options: &DriveOptions) -> Result<Self, DriveError> {
         let began = std::time::Instant::now();
+        let medium = Arc::new(Firm::new(medium));
         let (superblock, damaged) = Superblock::read(&*medium)?;
         options::refuse(&superblock.system.name, &superblock.system.ftl).map_err(DriveError::Config)?;
         let layout = &superblock.layout;
@@ -199,7 +218,7 @@ impl Drive {
         let mut options = options.clone();
         let notes = damaged.into_iter().collect();
         let Recovered { mut core, superblock, doubt, notes, batches } =
-            recovery::recover(medium, superblock, &options, notes)?;
+            recovery::recover(Arc::clone(&medium) as _, superblock, &options, notes)?;
         let asked = options.read_only.then(|| "it was opened to be read only".to_owned());
         let doubt = doubt.map(|why| format!("{why}. Save what can be read, and put back a copy of the file"));
         let read_only = doubt.or(asked);
@@ -209,10 +228,10 @@ impl Drive {
             core.change(Core::checkpoint).map_err(DriveError::medium("checkpoint"))?;
         }
         Ok(Self {
-            flushes: Mutex::new(()),
-            medium: Arc::clone(&core.medium),
+            flushes: Flushes::default(),
+            medium,
             in_flight: Arc::clone(&core.in_flight),
-            core: Mutex::new(core),
+            core: Turns::new(core),
             superblock,
             options,
             read_only,
@@ -222,18 +241,14 @@ impl Drive {
         })
     }
 
-    fn core(&self) -> MutexGuard<'_, Core> {
-        match self.core.lock() {
-            Ok(core) => core,
-            Err(poisoned) => {
-                let mut core = poisoned.into_inner();
-                core.failed.get_or_insert_with(|| Failure {
-                    kind: std::io::ErrorKind::Other,
-                    why: "a thread stopped in the middle of a write; open the drive again".into(),
-                });
-                core
-            }
-        }
+    /// The tables, for a turn of no connection: a flush of all, the end of a period, figures.
+    fn core(&self) -> Turn<'_, Core> {
+        usable(self.core.take_own())
+    }
+
+    /// The tables, for one turn of a connection.
+    fn core_for(&self, caller: &dyn Caller) -> std::io::Result<Turn<'_, Core>> {
+        self.core.take(caller).map(usable)
     }
 
     /// Notes of the recovery, for example a damaged table of which the other copy is whole.
@@ -259,7 +274,7 @@ impl Drive {
         let contents = core.contents.as_ref().map_or(0, contents::Contents::bytes);
         DriveStats {
             controller,
-            store: core.counts,
+            store: StoreCounts { retried_writes: self.medium.retries(), ..core.counts },
             mapped_pages: sizes.mapped_lpns,
             pages_in_use: core.ftl.pages_in_use(),
             replica_pages: core.ftl.replica_pages(),

@@ -43,7 +43,7 @@ impl Core {
         let why = match () {
             () if !self.exists(ppn) => "was to be written when writing failed; open the drive again",
             () if self.is_lost(ppn) => "stands for data that could not be read when they were moved",
-            () => return Ok((self.layout.data(ppn), self.spares[self.layout.page_number(ppn)].check)),
+            () => return Ok((self.data_at(ppn), self.spares[self.layout.page_number(ppn)].check)),
         };
         Err(io::Error::other(format!("{} {why}", self.layout.geometry.describe(ppn))))
     }
@@ -56,7 +56,7 @@ impl Core {
 
     /// Reads the data last programmed at a place, whatever the tables say.
     fn read_flash(&self, ppn: Ppn, into: &mut [u8]) -> io::Result<()> {
-        self.medium.read_at(into, self.layout.data(ppn))?;
+        self.medium.read_at(into, self.data_at(ppn))?;
         let check = self.spares[self.layout.page_number(ppn)].check;
         let trusting = !self.options.check_reads;
         match trusting || check_of(&digest_of(into, self.options.omission)) == check {
@@ -67,7 +67,7 @@ impl Core {
 
     fn damaged(&self, ppn: Ppn) -> io::Error {
         let place = self.layout.geometry.describe(ppn);
-        let offset = self.layout.data(ppn);
+        let offset = self.data_at(ppn);
         let text = format!("{place} (byte {offset} of the medium) does not hold what was written to it");
         io::Error::new(io::ErrorKind::InvalidData, text)
     }
@@ -111,7 +111,7 @@ impl Core {
         let damaged = self.damaged_in.entry(block).or_default();
         *damaged += 1;
         if *damaged == DAMAGED_PAGES_TO_RETIRE {
-            self.ftl.retire(block, u64::from(self.layout.logical_pages));
+            self.retire(block);
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::store::image::Image;
 use crate::store::layout::Layout;
 use crate::store::log::{Log, LogEnd, replay};
 use crate::store::record::Digest;
+use crate::store::replaced::Replaced;
 use crate::store::spare::{Spare, SpareBytes};
 use crate::store::superblock::Superblock;
 use crate::store::{DriveError, Medium};
@@ -163,6 +164,7 @@ fn empty_core(medium: Arc<dyn Medium>, superblock: &Superblock, options: &DriveO
         last_programs: vec![0; geometry.blocks() as usize],
         erases: vec![0; geometry.blocks() as usize],
         lost: BTreeSet::new(),
+        replaced: Replaced::default(),
         damaged_in: HashMap::new(),
         open: HashMap::new(),
         log: Log::new(*uuid, end),
@@ -222,6 +224,7 @@ fn rebuild(
         core.erases[number] = state.erases;
     }
     core.lost.clone_from(image.lost());
+    core.replaced = image.replaced().clone();
     program_again(&mut core, &layout, &blocks)?;
     Ok(core)
 }

@@ -12,12 +12,12 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::address::Uri;
+use super::offer::PIECE_BYTES;
 use super::socket::Stream;
 use super::wire::{self, Numbers, Request, answer, can, command, flag, info, option};
 use crate::export::{self, Caller, Export, Look, Writing};
 use crate::locks::lock;
 
-const PIECE_BYTES: usize = 1 << 20;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: u32 = 64 * 1024;
 /// If the server does not say.

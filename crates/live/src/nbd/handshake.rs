@@ -62,7 +62,7 @@ pub(crate) fn negotiate(stream: &Stream, offer: &Offer<'_>) -> io::Result<Option
     };
     let Some(agreed) = talk.run()? else { return Ok(None) };
     let secure = talk.stream.secure;
-    secure.as_ref().map_or(stream, Secure::stream).set_patience(None)?;
+    secure.as_ref().map_or(stream, Secure::stream).set_patience(Some(offer.options.stalled))?;
     Ok(Some((agreed, secure)))
 }
 

@@ -8,7 +8,9 @@ mod address;
 mod budget;
 mod client;
 mod handshake;
+mod long;
 mod offer;
+mod pieces;
 mod server;
 mod socket;
 mod tls;
@@ -17,6 +19,6 @@ mod wire;
 
 pub use address::{Address, Uri};
 pub use client::NbdExport;
-pub use offer::ServerOptions;
+pub use offer::{PIECE_BYTES, ServerOptions};
 pub use server::Server;
 pub use tls::Tls;

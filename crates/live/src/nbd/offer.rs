@@ -3,6 +3,13 @@ use std::time::Duration;
 use super::tls::Tls;
 use crate::export::Export;
 
+/// Read ahead of a connection's requests.
+pub(super) const INPUT_BYTES: usize = 64 * 1024;
+/// Memory that the threads of a connection keep between requests.
+pub(super) const KEPT_BYTES: usize = 4 << 20;
+/// Longer requests are carried out in pieces of this size.
+pub const PIECE_BYTES: usize = 1 << 20;
+
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// The empty name, which asks for the default, is accepted as well.
@@ -15,9 +22,10 @@ pub struct ServerOptions {
     pub handshake: Duration,
     pub requests_max: usize,
     pub request_bytes_max: u32,
-    /// Bytes of large reads and writes of a connection at a time.
+    /// Bytes of a connection at a time of requests, or pieces of them, that do not fit into a thread's own memory.
     pub in_flight_bytes_max: usize,
-    pub memory_bytes_max: usize,
+    /// How long a client may take nothing of a reply, or send nothing of a begun request. Then it loses its connection.
+    pub stalled: Duration,
     /// How long begun requests may take when the server ends.
     pub farewell: Duration,
     /// Flush the export when the server ends; otherwise the caller does.
@@ -35,8 +43,8 @@ impl Default for ServerOptions {
             handshake: Duration::from_secs(10),
             requests_max: 16,
             request_bytes_max: 32 << 20,
-            in_flight_bytes_max: 64 << 20,
-            memory_bytes_max: 256 << 20,
+            in_flight_bytes_max: 4 << 20,
+            stalled: Duration::from_secs(60),
             farewell: Duration::from_secs(10),
             flush_at_end: true,
         }
@@ -44,11 +52,20 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
+    /// Who waits for the modelled drive does nothing else meanwhile, and it sees no longer queue than this.
+    pub fn for_twin() -> ServerOptions {
+        ServerOptions { requests_max: 256, in_flight_bytes_max: 32 << 20, ..ServerOptions::default() }
+    }
+
+    /// What the requests of a connection take at most, beside the stacks of its threads.
+    pub fn connection_bytes_max(&self) -> usize {
+        INPUT_BYTES + KEPT_BYTES + self.in_flight_bytes_max
+    }
+
     pub(crate) fn checked(mut self) -> ServerOptions {
         self.requests_max = self.requests_max.max(1);
-        // A single request must fit.
-        self.in_flight_bytes_max = self.in_flight_bytes_max.max(self.request_bytes_max as usize);
-        self.memory_bytes_max = self.memory_bytes_max.max(self.in_flight_bytes_max);
+        // A single piece must fit.
+        self.in_flight_bytes_max = self.in_flight_bytes_max.max(PIECE_BYTES);
         self
     }
 }

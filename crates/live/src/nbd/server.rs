@@ -11,7 +11,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::address::Address;
-use super::budget::Pool;
 use super::handshake;
 use super::offer::{Offer, ServerOptions};
 use super::socket::{Listener, Stream};
@@ -24,7 +23,6 @@ use crate::locks::{lock, unpoisoned};
 struct Shared {
     export: Arc<dyn Export>,
     options: ServerOptions,
-    pool: Pool,
     counters: Counters,
     stopping: AtomicBool,
     connected: Mutex<HashMap<u64, Stream>>,
@@ -60,8 +58,8 @@ impl Shared {
 
 /// A server of one export. It ends at [`Server::stop`] or when dropped.
 ///
-/// Memory of a connection: 64 KiB read ahead, 4 MiB for requests that fit, and a 1 MiB stack a thread, of which only
-/// the used part takes room. Large reads and writes draw on the shared pool in addition.
+/// Memory of a connection: [`ServerOptions::connection_bytes_max`], and a 1 MiB stack a thread, of which only the used
+/// part takes room.
 pub struct Server {
     shared: Arc<Shared>,
     address: Address,
@@ -79,7 +77,6 @@ impl Server {
         let options = options.checked();
         let shared = Arc::new(Shared {
             export,
-            pool: Pool::new(options.memory_bytes_max),
             options,
             counters: Counters::default(),
             stopping: AtomicBool::new(false),
@@ -170,7 +167,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener, woken: &UnixStream) -> Vec<
         // Where there are no threads, the connection ends.
         let thread = thread::Builder::new().name("nbd-connection".to_owned()).spawn(move || {
             let _gone = gone;
-            converse(&its, &stream);
+            converse(&its, &stream, number);
         });
         threads.extend(thread);
     }
@@ -193,14 +190,14 @@ impl Drop for Gone {
     }
 }
 
-fn converse(shared: &Shared, stream: &Stream) {
+fn converse(shared: &Shared, stream: &Stream, number: u64) {
     let options = &shared.options;
     let read_only = options.read_only || shared.export.read_only().is_some();
     let offer = Offer { export: &*shared.export, options, read_only };
     // A client that talks nonsense, or too slowly, has gone.
     let Ok(Some((agreed, secure))) = handshake::negotiate(stream, &offer) else { return };
-    let Shared { pool, counters, stopping, .. } = shared;
-    let terms = Terms { offer, agreed, pool, counters, stopping };
+    let Shared { counters, stopping, .. } = shared;
+    let terms = Terms { offer, agreed, number, counters, stopping };
     transmission::serve(secure.as_ref().map_or(stream, Secure::stream), &terms);
 }
 

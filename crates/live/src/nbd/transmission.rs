@@ -3,8 +3,9 @@
 //! Threads take turns at reading. A thread releases the input when it has read a request, and carries the request out
 //! itself. If all are busy the connection gets another, up to a limit, so that one always listens.
 //!
-//! A thread keeps some memory from request to request. A larger request borrows from the shared pool before its
-//! payload is read. When the client has left, begun work ends soon and no more is begun.
+//! A thread keeps some memory from request to request. A larger request borrows from its connection's own budget before
+//! its payload is read, and a long one is carried out in pieces ([`super::long`]). So a client that is slow to send or
+//! to read takes memory from no other. When the client has left, begun work ends soon and no more is begun.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -12,20 +13,18 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::budget::{Budget, Pool};
+use super::budget::Budget;
 use super::handshake::Agreed;
-use super::offer::Offer;
+use super::offer::{INPUT_BYTES, KEPT_BYTES, Offer, PIECE_BYTES};
+use super::pieces::Piece;
 use super::socket::Stream;
 use super::wire::{self, REQUEST_BYTES, Request, chunk, command, error, flag, joined};
 use crate::export::{Caller, Extent, Writing};
 use crate::figures::{Counters, Operation};
 use crate::locks::lock;
 
-const INPUT_BYTES: usize = 64 * 1024;
-/// Memory that the threads of a connection keep between requests.
-const KEPT_BYTES: usize = 4 << 20;
 const STACK_BYTES: usize = 1 << 20;
 /// Room before the bytes of a read for the head of the reply, so that both go out at once.
 const HEAD_BYTES: usize = 32;
@@ -34,7 +33,8 @@ const RUNS_MAX: usize = 1024;
 pub(crate) struct Terms<'a> {
     pub(crate) offer: Offer<'a>,
     pub(crate) agreed: Agreed,
-    pub(crate) pool: &'a Pool,
+    /// Of the connection, from 1 on.
+    pub(crate) number: u64,
     pub(crate) counters: &'a Counters,
     /// Requests that come after it is set are answered with an error.
     pub(crate) stopping: &'a AtomicBool,
@@ -47,7 +47,7 @@ pub(crate) fn serve(stream: &Stream, terms: &Terms<'_>) {
         terms,
         input: Mutex::new(Input { buffer: vec![0; INPUT_BYTES], start: 0, end: 0, ended: false }),
         output: Mutex::new(()),
-        budget: Budget::new(terms.pool, terms.offer.options.in_flight_bytes_max),
+        budget: Budget::new(terms.offer.options.in_flight_bytes_max),
         kept_bytes: KEPT_BYTES / terms.offer.options.requests_max,
         threads: AtomicUsize::new(1),
         busy: AtomicUsize::new(0),
@@ -57,12 +57,12 @@ pub(crate) fn serve(stream: &Stream, terms: &Terms<'_>) {
     stream.shutdown(Shutdown::Both);
 }
 
-struct Connection<'a> {
-    stream: &'a Stream,
-    terms: &'a Terms<'a>,
+pub(super) struct Connection<'a> {
+    pub(super) stream: &'a Stream,
+    pub(super) terms: &'a Terms<'a>,
     input: Mutex<Input>,
-    output: Mutex<()>,
-    budget: Budget<'a>,
+    pub(super) output: Mutex<()>,
+    budget: Budget,
     kept_bytes: usize,
     threads: AtomicUsize,
     busy: AtomicUsize,
@@ -77,9 +77,13 @@ impl Caller for Connection<'_> {
         }
         self.is_gone.load(Relaxed)
     }
+
+    fn connection(&self) -> u64 {
+        self.terms.number
+    }
 }
 
-struct Input {
+pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -87,7 +91,8 @@ struct Input {
 }
 
 impl Input {
-    fn read_exact(&mut self, mut stream: &Stream, into: &mut [u8]) -> io::Result<()> {
+    /// Fails if the client stalls in the middle.
+    pub(super) fn read_exact(&mut self, mut stream: &Stream, into: &mut [u8]) -> io::Result<()> {
         let there = into.len().min(self.end - self.start);
         let (front, mut rest) = into.split_at_mut(there);
         front.copy_from_slice(&self.buffer[self.start..self.start + there]);
@@ -113,16 +118,32 @@ impl Input {
 
     fn request(&mut self, stream: &Stream) -> Option<Request> {
         let mut bytes = [0; REQUEST_BYTES];
+        while self.start == self.end && !self.await_more(stream).ok()? {}
         self.read_exact(stream, &mut bytes).ok()?;
         Request::from_bytes(&bytes)
+    }
+
+    /// Refills the empty buffer; false if the client, which may rest between requests, has sent nothing for a while.
+    fn await_more(&mut self, mut stream: &Stream) -> io::Result<bool> {
+        match stream.read(&mut self.buffer) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(got) => {
+                (self.start, self.end) = (0, got);
+                Ok(true)
+            }
+            Err(error) if [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted].contains(&error.kind()) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
 /// Memory of a thread: the head of a reply, then bytes read or to be written.
-struct Memory(Vec<u8>);
+pub(super) struct Memory(Vec<u8>);
 
 impl Memory {
-    fn payload(&mut self, bytes: usize) -> &mut [u8] {
+    pub(super) fn payload(&mut self, bytes: usize) -> &mut [u8] {
         if self.0.len() < HEAD_BYTES + bytes {
             self.0.resize(HEAD_BYTES + bytes, 0);
         }
@@ -163,19 +184,26 @@ impl Connection<'_> {
                 command::READ if refused.is_none() => request.length as usize,
                 _ => 0,
             };
-            let large = if bytes > self.kept_bytes { bytes } else { 0 };
+            let room = bytes.min(PIECE_BYTES);
+            let large = if room > self.kept_bytes { room } else { 0 };
             let Some(lent) = self.budget.take(large, || self.has_left()) else { return self.end(input) };
-            if has_payload && !too_long && input.read_exact(self.stream, memory.payload(bytes)).is_err() {
+            let is_long = bytes > PIECE_BYTES;
+            if has_payload && !is_long && input.read_exact(self.stream, memory.payload(bytes)).is_err() {
                 return self.end(input);
             }
             // Nobody reads as much as that only to throw it away.
             input.ended |= too_long;
-            drop(input);
+            // The payload of a long write is still to come.
+            let rest = (has_payload && is_long).then_some(input);
 
             let busy = self.busy.fetch_add(1, Relaxed) + 1;
             self.terms.counters.in_flight.fetch_add(1, Relaxed);
             self.help(scope, busy);
-            let done = self.carry_out(&request, refused, &mut memory, started);
+            let done = match rest {
+                Some(mut input) => self.write_long(&request, refused, &mut memory, &mut input),
+                None if is_long => self.read_long(&request, &mut memory),
+                None => self.carry_out(&request, refused, &mut memory, started),
+            };
             self.terms.counters.in_flight.fetch_sub(1, Relaxed);
             self.busy.fetch_sub(1, Relaxed);
             memory.shrink(self.kept_bytes);
@@ -237,7 +265,9 @@ impl Connection<'_> {
             return Some(if writes { error::NO_SPACE } else { error::INVALID });
         }
         let carries = [command::READ, command::WRITE].contains(&request.command);
-        (carries && request.length > terms.offer.options.request_bytes_max).then_some(error::OVERFLOW)
+        let in_one = request.command == command::READ && request.flags & flag::DF != 0;
+        let most = if in_one { PIECE_BYTES as u32 } else { terms.offer.options.request_bytes_max };
+        (carries && request.length > most).then_some(error::OVERFLOW)
     }
 
     fn carry_out(
@@ -249,43 +279,38 @@ impl Connection<'_> {
     ) -> io::Result<()> {
         let outcome = match refused {
             Some(error) => Err(error),
-            // A mistake of the export's costs the request, not the connection.
-            None => panic::catch_unwind(AssertUnwindSafe(|| self.ask(request, memory)))
-                .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
-                .map_err(|error| wire::error_of(&error)),
+            None => attempt(|| self.ask(request, memory)),
         };
-        if let Some(operation) = operation_of(request.command) {
-            let bytes = u64::from(request.length);
-            self.terms.counters.count(operation, bytes, started.elapsed(), outcome.is_err());
-        }
+        self.count(request, started.elapsed(), outcome.is_err());
         if self.is_gone.load(Relaxed) {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         match outcome {
             Err(error) => self.reply_error(request, error),
             Ok(Answer::Done) => self.reply_done(request),
-            Ok(Answer::Bytes) => self.reply_bytes(request, memory),
+            Ok(Answer::Bytes) => self.reply_bytes(request, memory, &Piece::whole(request)),
             Ok(Answer::Extents(extents)) => self.reply_extents(request, &extents),
+        }
+    }
+
+    pub(super) fn count(&self, request: &Request, time: Duration, failed: bool) {
+        if let Some(operation) = operation_of(request.command) {
+            self.terms.counters.count(operation, u64::from(request.length), time, failed);
         }
     }
 
     fn ask(&self, request: &Request, memory: &mut Memory) -> io::Result<Answer> {
         let export = self.terms.offer.export;
         let (offset, length) = (request.offset, u64::from(request.length));
-        let has = |flag| request.flags & flag != 0;
-        let how = Writing {
-            durable: has(flag::FUA),
-            keep_room: has(flag::NO_HOLE),
-            only_if_fast: has(flag::FAST_ZERO),
-        };
+        let how = how_of(request);
         match request.command {
             command::READ => {
                 export.read(offset, memory.payload(request.length as usize), self)?;
                 return Ok(Answer::Bytes);
             }
             command::BLOCK_STATUS => {
-                let runs_max = if has(flag::REQ_ONE) { 1 } else { RUNS_MAX };
-                return export.extents(offset, length, runs_max).map(Answer::Extents);
+                let runs_max = if request.flags & flag::REQ_ONE != 0 { 1 } else { RUNS_MAX };
+                return export.extents(offset, length, runs_max, self).map(Answer::Extents);
             }
             command::WRITE => export.write(offset, memory.payload(request.length as usize), how, self)?,
             command::TRIM => export.trim(offset, length, how, self)?,
@@ -295,34 +320,45 @@ impl Connection<'_> {
         Ok(Answer::Done)
     }
 
-    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let _turn = lock(&self.output);
         let mut stream = self.stream;
         stream.write_all(bytes)
     }
 
-    fn reply_error(&self, request: &Request, number: u32) -> io::Result<()> {
+    pub(super) fn reply_error(&self, request: &Request, number: u32) -> io::Result<()> {
         if !self.terms.agreed.structured {
             return self.write(&simple_head(request, number));
         }
         // No message: the number says all that is known.
-        self.write(&joined::<26>(&[&chunk_head(request, chunk::ERROR, 6), &number.to_be_bytes(), &[0; 2]]))
+        self.write(&joined::<26>(&[
+            &chunk_head(request, chunk::DONE, chunk::ERROR, 6),
+            &number.to_be_bytes(),
+            &[0; 2],
+        ]))
     }
 
-    fn reply_done(&self, request: &Request) -> io::Result<()> {
+    pub(super) fn reply_done(&self, request: &Request) -> io::Result<()> {
         if self.terms.agreed.structured {
-            self.write(&chunk_head(request, chunk::NONE, 0))
+            self.write(&chunk_head(request, chunk::DONE, chunk::NONE, 0))
         } else {
             self.write(&simple_head(request, 0))
         }
     }
 
-    fn reply_bytes(&self, request: &Request, memory: &mut Memory) -> io::Result<()> {
-        let end = HEAD_BYTES + request.length as usize;
+    /// Sends what was read of a request, which a structured reply may do in several pieces.
+    pub(super) fn reply_bytes(
+        &self,
+        request: &Request,
+        memory: &mut Memory,
+        piece: &Piece,
+    ) -> io::Result<()> {
+        let end = HEAD_BYTES + piece.bytes;
         let start = if self.terms.agreed.structured {
-            let head = chunk_head(request, chunk::OFFSET_DATA, request.length + 8);
+            let flags = if piece.is_last { chunk::DONE } else { 0 };
+            let head = chunk_head(request, flags, chunk::OFFSET_DATA, piece.bytes as u32 + 8);
             memory.0[HEAD_BYTES - 28..HEAD_BYTES - 8].copy_from_slice(&head);
-            memory.0[HEAD_BYTES - 8..HEAD_BYTES].copy_from_slice(&request.offset.to_be_bytes());
+            memory.0[HEAD_BYTES - 8..HEAD_BYTES].copy_from_slice(&piece.offset.to_be_bytes());
             HEAD_BYTES - 28
         } else {
             memory.0[HEAD_BYTES - 16..HEAD_BYTES].copy_from_slice(&simple_head(request, 0));
@@ -334,7 +370,7 @@ impl Connection<'_> {
     fn reply_extents(&self, request: &Request, extents: &[Extent]) -> io::Result<()> {
         let length = 4 + 8 * extents.len();
         let mut reply = Vec::with_capacity(20 + length);
-        reply.extend(chunk_head(request, chunk::BLOCK_STATUS, length as u32));
+        reply.extend(chunk_head(request, chunk::DONE, chunk::BLOCK_STATUS, length as u32));
         reply.extend(wire::ALLOCATION_ID.to_be_bytes());
         for extent in extents {
             let flags = (u32::from(extent.hole) * wire::RUN_HOLE) | (u32::from(extent.zero) * wire::RUN_ZERO);
@@ -353,6 +389,18 @@ enum Answer {
     Extents(Vec<Extent>),
 }
 
+/// A mistake of the export's costs the request, not the connection.
+pub(super) fn attempt<T>(work: impl FnOnce() -> io::Result<T>) -> Result<T, u32> {
+    panic::catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+        .map_err(|error| wire::error_of(&error))
+}
+
+pub(super) fn how_of(request: &Request) -> Writing {
+    let has = |flag| request.flags & flag != 0;
+    Writing { durable: has(flag::FUA), keep_room: has(flag::NO_HOLE), only_if_fast: has(flag::FAST_ZERO) }
+}
+
 fn operation_of(number: u16) -> Option<Operation> {
     Some(match number {
         command::READ => Operation::Read,
@@ -365,13 +413,13 @@ fn operation_of(number: u16) -> Option<Operation> {
     })
 }
 
-fn simple_head(request: &Request, error: u32) -> [u8; 16] {
+pub(super) fn simple_head(request: &Request, error: u32) -> [u8; 16] {
     let [magic, error] = [wire::SIMPLE_REPLY, error].map(u32::to_be_bytes);
     joined(&[&magic, &error, &request.cookie.to_be_bytes()])
 }
 
-fn chunk_head(request: &Request, kind: u16, length: u32) -> [u8; 20] {
+fn chunk_head(request: &Request, flags: u16, kind: u16, length: u32) -> [u8; 20] {
     let [magic, length] = [wire::CHUNK, length].map(u32::to_be_bytes);
-    let [done, kind] = [chunk::DONE, kind].map(u16::to_be_bytes);
-    joined(&[&magic, &done, &kind, &request.cookie.to_be_bytes(), &length])
+    let [flags, kind] = [flags, kind].map(u16::to_be_bytes);
+    joined(&[&magic, &flags, &kind, &request.cookie.to_be_bytes(), &length])
 }

@@ -15,7 +15,7 @@ pub(super) fn of(target: &dyn Export) -> Holes {
     let size = target.size_bytes();
     let (mut at, mut runs, mut all) = (0, 0, Holes::default());
     while at < size && runs < RUNS_MAX {
-        let Ok(extents) = target.extents(at, size - at, RUNS_MAX - runs) else { break };
+        let Ok(extents) = target.extents(at, size - at, RUNS_MAX - runs, &()) else { break };
         let before = at;
         for extent in extents {
             let end = (at + extent.length_bytes).min(size);
@@ -83,7 +83,13 @@ mod tests {
             unreachable!()
         }
 
-        fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
+        fn extents(
+            &self,
+            offset: u64,
+            length: u64,
+            runs_max: usize,
+            _: &dyn Caller,
+        ) -> io::Result<Vec<Extent>> {
             let pages = &self.data[(offset / 4096) as usize..((offset + length) / 4096) as usize];
             let run =
                 |run: &[bool]| Extent { length_bytes: run.len() as u64 * 4096, hole: !run[0], zero: !run[0] };

@@ -175,6 +175,10 @@ impl Export for Recorder {
         Ok(())
     }
 
+    fn read_again(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
+        self.inner.read_again(offset, into, caller)
+    }
+
     fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let arrived = self.queue.arrive();
         self.inner.write(offset, bytes, how, caller)?;
@@ -214,8 +218,14 @@ impl Export for Recorder {
         Ok(())
     }
 
-    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
-        self.inner.extents(offset, length, runs_max)
+    fn extents(
+        &self,
+        offset: u64,
+        length: u64,
+        runs_max: usize,
+        caller: &dyn Caller,
+    ) -> io::Result<Vec<Extent>> {
+        self.inner.extents(offset, length, runs_max, caller)
     }
 }
 

@@ -12,7 +12,8 @@
 //!   (u32);
 //! * pages: of each that is pointed to, in the order in which it first appears above, the digest (16 bytes; 8 for a
 //!   system that ignores contents), the number of its copies (u8) and theirs (u32 each);
-//! * lost pages, of those above: how many and their numbers (u32 each).
+//! * lost pages, of those above: how many and their numbers (u32 each);
+//! * if there are any, pages that lie in slots: how many (u32), of each its number and its slot (u32 each).
 
 use std::io;
 
@@ -241,6 +242,12 @@ impl Reader<'_> {
         for _ in 0..self.u32()? {
             let number = self.u32()?;
             image.restore_lost(number)?;
+        }
+        let is_at_end = self.left == 0 && self.at == self.chunk.len();
+        let replaced = if is_at_end { 0 } else { self.u32()? };
+        for _ in 0..replaced {
+            let (number, slot) = (self.u32()?, self.u32()?);
+            image.replace(number, slot)?;
         }
         Ok(image)
     }

@@ -8,6 +8,7 @@ use flashtwin_nand::{Geometry, Plane, Ppn};
 
 use super::layout::Layout;
 use super::record::{Digest, Record};
+use super::replaced::Replaced;
 
 /// No slot, where slots are stored plus one.
 const NONE: u32 = 0;
@@ -41,6 +42,7 @@ pub(crate) struct Image {
     copies: HashMap<u32, Vec<Ppn>>,
     /// Numbers of pages whose data were lost before they were programmed.
     lost: BTreeSet<u32>,
+    replaced: Replaced,
 }
 
 impl Image {
@@ -53,6 +55,7 @@ impl Image {
             pages: vec![NONE; geometry.pages() as usize],
             copies: HashMap::new(),
             lost: BTreeSet::new(),
+            replaced: Replaced::default(),
             layout: layout.clone(),
         }
     }
@@ -154,6 +157,7 @@ impl Image {
             }
             Record::Erase { first } => self.erase(first),
             Record::Retire { first } => self.retire(first),
+            Record::Replaced { ppn, slot } => self.replace(self.number(ppn)? as u32, slot),
         }
     }
 
@@ -201,6 +205,7 @@ impl Image {
             }
         }
         self.lost.retain(|&page| !(number..number + full).contains(&(page as usize)));
+        self.replaced.remove(number as u32..(number + full) as u32);
         let block = self.block_of(number);
         *block = BlockState { erases: block.erases + 1, ..BlockState::default() };
         Ok(())
@@ -276,6 +281,18 @@ impl Image {
         }
         self.lost.insert(number);
         Ok(())
+    }
+
+    pub(crate) fn replace(&mut self, number: u32, slot: u32) -> Result<(), String> {
+        if self.pages.get(number as usize).is_none() || self.layout.slot(slot).is_none() {
+            return Err(format!("page {number} lies in slot {slot}, which is not there"));
+        }
+        self.replaced.insert(number, slot);
+        Ok(())
+    }
+
+    pub(crate) fn replaced(&self) -> &Replaced {
+        &self.replaced
     }
 
     pub(crate) fn mapped(&self) -> impl Iterator<Item = (u32, u32, Slot)> {

@@ -19,6 +19,7 @@ pub(crate) struct Layout {
     pub(crate) checkpoint_bytes: u64,
     spare_block_bytes: u64,
     spare_at: u64,
+    slots_at: u64,
     data_at: u64,
     pub(crate) size_bytes: u64,
 }
@@ -37,7 +38,8 @@ impl Layout {
         let checkpoint_bytes = up(checkpoint, ALIGN);
         let spare_block_bytes = up(u64::from(geometry.pages_per_block) * SPARE_BYTES, ALIGN);
         let spare_at = 2 * (SUPERBLOCK_BYTES + checkpoint_bytes + 2 * log_bytes);
-        let data_at = up(spare_at + blocks * spare_block_bytes, DATA_ALIGN);
+        let slots_at = spare_at + blocks * spare_block_bytes;
+        let data_at = up(slots_at, DATA_ALIGN);
         Self {
             geometry: geometry.clone(),
             logical_pages,
@@ -46,6 +48,7 @@ impl Layout {
             checkpoint_bytes,
             spare_block_bytes,
             spare_at,
+            slots_at,
             data_at,
             size_bytes: data_at + pages * u64::from(geometry.page_bytes),
         }
@@ -98,6 +101,13 @@ impl Layout {
     #[inline]
     pub(crate) fn data(&self, ppn: Ppn) -> u64 {
         self.data_at + self.page_number(ppn) as u64 * u64::from(self.geometry.page_bytes)
+    }
+
+    /// A place for a page whose own is bad; `None` behind the last one.
+    pub(crate) fn slot(&self, slot: u32) -> Option<u64> {
+        let bytes = u64::from(self.geometry.page_bytes);
+        let offset = self.slots_at + u64::from(slot) * bytes;
+        (offset + bytes <= self.data_at).then_some(offset)
     }
 
     pub(crate) fn spare(&self, block: Block) -> u64 {

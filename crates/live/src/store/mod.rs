@@ -10,6 +10,7 @@
 //! | checkpoints | 2 places | all tables, in turns ([`checkpoint`]) |
 //! | log | 2 halves, then a copy of both | what was decided since the checkpoint of the same turn ([`log`], [`record`]) |
 //! | spare bytes | 32 a page, each block's at a multiple of 4096 | a second witness of each page ([`spare`]) |
+//! | slots | up to the data | pages whose own places could not be written ([`replaced`]) |
 //! | data | the pages, plane by plane, block by block | from a multiple of 1 MB on |
 //!
 //! A page of the flash array has a fixed place. An erase writes nothing: pages are overwritten when programmed again.
@@ -32,8 +33,10 @@
 //! 7. A duplicate is shared when all of its bytes are equal, not only its digest.
 //! 8. A read gives the bytes that were written, or an error: a page is read only if it was programmed since the erase that
 //!    the tables know of, and if its data have the digest that they had. Where one of several copies can be read, it is.
-//! 9. Once a write or sync of the medium fails, nothing is written until the drive is opened again.
-//!    Pages ordered and not written return errors meanwhile; all others can be read.
+//! 9. A write of the medium that fails is tried again. A page that cannot be written even so goes to a slot between spare
+//!    bytes and data, and its block is retired at its next erase, if the drive has one to spare.
+//!    Once there is no slot left, the disk is full, another write or any sync fails, nothing is written until the
+//!    drive is opened again. Pages ordered and not written return errors meanwhile; all others can be read.
 //! 10. An unreadable page costs only the logical pages that point to it. When it has to be moved,
 //!     it is moved as lost: reads fail until it is written or trimmed. A block with several such
 //!     pages is retired, if the drive has one to spare.
@@ -56,11 +59,13 @@ pub(crate) mod bytes;
 pub(crate) mod checkpoint;
 mod error;
 pub mod fault;
+pub(crate) mod firm;
 pub(crate) mod image;
 pub(crate) mod layout;
 pub(crate) mod log;
 mod medium;
 pub(crate) mod record;
+pub(crate) mod replaced;
 pub(crate) mod spare;
 pub(crate) mod superblock;
 

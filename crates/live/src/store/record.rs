@@ -5,7 +5,8 @@
 //! (16 bytes); 2 share: logical page, page with the same data; 3 trim: logical page; 4 collection
 //! moved: from (u32), to (u32); 5 wear levelling moved: from, to; 6 copied: from, to; 7 erase:
 //! first page of the block; 8, 9, 10 as 4, 5, 6 with data that were lost before: the second page
-//! has wrong data; 11 the block with this first page is retired.
+//! has wrong data; 11 the block with this first page is retired; 12 the page that is programmed next lies in a slot:
+//! page (u32), slot (u32).
 
 use flashtwin_nand::Ppn;
 
@@ -47,6 +48,11 @@ pub(crate) enum Record {
     Retire {
         first: Ppn,
     },
+    /// Until its block is erased.
+    Replaced {
+        ppn: Ppn,
+        slot: u32,
+    },
 }
 
 /// Added to the tag of a move or a copy of data that were lost.
@@ -75,6 +81,7 @@ impl Record {
             }
             Self::Erase { first } => words(7, &[first.number()]),
             Self::Retire { first } => words(11, &[first.number()]),
+            Self::Replaced { ppn, slot } => words(12, &[ppn.number(), slot]),
         }
     }
 
@@ -93,6 +100,7 @@ impl Record {
             6 | 10 => Self::Copied { from: Ppn::new(word), to: page(taker)?, lost: tag == 10 },
             7 => Self::Erase { first: Ppn::new(word) },
             11 => Self::Retire { first: Ppn::new(word) },
+            12 => Self::Replaced { ppn: Ppn::new(word), slot: taker.u32()? },
             _ => return None,
         })
     }
@@ -117,6 +125,7 @@ mod tests {
             Record::Copied { from: a, to: b, lost: true },
             Record::Erase { first: b },
             Record::Retire { first: a },
+            Record::Replaced { ppn: b, slot: 3 },
         ];
         let mut bytes = Vec::new();
         records.iter().for_each(|record| record.append(&mut bytes));
@@ -128,6 +137,6 @@ mod tests {
         for cut in 0..25 {
             assert_eq!(Record::take(&mut Taker(&bytes[..cut])), None);
         }
-        assert_eq!(Record::take(&mut Taker(&[12; 30])), None);
+        assert_eq!(Record::take(&mut Taker(&[13; 30])), None);
     }
 }

@@ -215,6 +215,10 @@ impl Export for TimedDrive {
         self.timed(Op::Read, range, Data::Nothing, false, caller, || self.drive.read(offset, into, caller))
     }
 
+    fn read_again(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
+        self.drive.read_again(offset, into, caller)
+    }
+
     fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let range = offset..offset + bytes.len() as u64;
         self.timed(Op::Write, range, Data::Bytes(bytes), how.durable, caller, || {
@@ -258,8 +262,14 @@ impl Export for TimedDrive {
         Ok(())
     }
 
-    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
-        self.drive.extents(offset, length, runs_max)
+    fn extents(
+        &self,
+        offset: u64,
+        length: u64,
+        runs_max: usize,
+        caller: &dyn Caller,
+    ) -> io::Result<Vec<Extent>> {
+        self.drive.extents(offset, length, runs_max, caller)
     }
 }
 

@@ -67,8 +67,7 @@ fn leaving_clients_delay_no_others_and_memory_is_bounded() {
     let folder = Folder::new();
     let options = ServerOptions { connections_max: CLIENTS + 1, ..ServerOptions::default() };
     // The limits that `docs/record.md` promises.
-    let (shared, of_each) = (options.memory_bytes_max as u64, (4 << 20) + (64 << 10));
-    let promised = shared + of_each * CLIENTS as u64 + (48 << 20);
+    let promised = (options.connection_bytes_max() * CLIENTS) as u64 + (48 << 20);
     let served = serve(drive(&folder), options);
     let other = go(&served.socket, false);
     assert_eq!(read(&other, 0, 4096)[0], 0);

@@ -2,6 +2,7 @@
 
 mod common;
 mod drive;
+mod fair;
 mod hostile;
 mod leaving;
 mod protocol;

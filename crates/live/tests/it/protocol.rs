@@ -212,7 +212,7 @@ impl Export for Empty {
     fn write_zeroes(&self, _: u64, _: u64, how: Writing, _: &dyn Caller) -> io::Result<()> {
         if how.only_if_fast { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) }
     }
-    fn extents(&self, _: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
+    fn extents(&self, _: u64, length: u64, runs_max: usize, _: &dyn Caller) -> io::Result<Vec<Extent>> {
         Ok(vec![Extent { length_bytes: length, hole: true, zero: true }; runs_max.min(2)])
     }
 }
@@ -347,7 +347,7 @@ fn behaves(export: &dyn Export) {
     export.write(65_536 - 5, &long, Writing::default(), &()).unwrap();
     assert_eq!(bytes(65_536 - 5, 200_000), long);
     export.flush().unwrap();
-    let extents = export.extents(0, SIZE, 4096).unwrap();
+    let extents = export.extents(0, SIZE, 4096, &()).unwrap();
     assert!(extents.iter().all(|extent| extent.length_bytes > 0));
     assert!(extents.iter().map(|extent| extent.length_bytes).sum::<u64>() <= SIZE);
 }
@@ -360,7 +360,7 @@ fn all_exports_behave() {
     std::fs::File::create(&path).unwrap().set_len(SIZE).unwrap();
     let file = FileExport::open(&path, false).unwrap();
     assert_eq!(
-        file.extents(4096, 8192, 4096).unwrap(),
+        file.extents(4096, 8192, 4096, &()).unwrap(),
         [Extent { length_bytes: 8192, hole: true, zero: true }]
     );
     behaves(&file);

@@ -44,7 +44,7 @@ fn extents_tell_holes_and_zeroes_read_as_such() {
     let drive = Drive::open(&path, &DriveOptions::default()).unwrap();
     drive.write(8192, &[7; 8192], Writing::default(), &()).unwrap();
     let kinds = |offset, length| -> Vec<(u64, bool)> {
-        let extents = drive.extents(offset, length, 4096).unwrap();
+        let extents = drive.extents(offset, length, 4096, &()).unwrap();
         extents.iter().map(|extent| (extent.length_bytes, extent.hole && extent.zero)).collect()
     };
     assert_eq!(kinds(0, 32_768), [(8192, true), (8192, false), (16_384, true)]);

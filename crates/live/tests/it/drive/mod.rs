@@ -1,3 +1,4 @@
+mod bad_places;
 mod counts;
 mod cuts;
 mod damage;
