@@ -53,6 +53,14 @@ impl BlockTimes {
         self.change(other, u128::wrapping_sub, u32::wrapping_sub);
     }
 
+    /// One request more or less.
+    fn change_one(&mut self, total_ns: u64, sum: fn(u128, u128) -> u128, count: fn(u32, u32) -> u32) {
+        let bucket = step_of::<BUCKETS_SHIFT>(total_ns);
+        self.buckets.resize(self.buckets.len().max(bucket + 1), 0);
+        self.sum_ns = sum(self.sum_ns, total_ns.into());
+        self.buckets[bucket] = count(self.buckets[bucket], 1);
+    }
+
     fn change(&mut self, other: &Self, sum: fn(u128, u128) -> u128, count: fn(u32, u32) -> u32) {
         self.sum_ns = sum(self.sum_ns, other.sum_ns);
         self.buckets.resize(self.buckets.len().max(other.buckets.len()), 0);
@@ -132,10 +140,10 @@ impl Blocks {
     pub(super) fn move_to_earlier(&mut self, number: u64, arrival_ns: u64, total_ns: u64) -> bool {
         let is_earlier = number < self.begin;
         if is_earlier {
-            let mut request = BlockTimes::of(total_ns.into(), (total_ns, total_ns), |_, _| 1);
-            self.open.take_out(&request);
-            request.note_arrival(arrival_ns);
-            self.block(number).add(&request);
+            self.open.change_one(total_ns, u128::wrapping_sub, u32::wrapping_sub);
+            let block = self.block(number);
+            block.change_one(total_ns, u128::wrapping_add, u32::wrapping_add);
+            block.note_arrival(arrival_ns);
         }
         is_earlier
     }
