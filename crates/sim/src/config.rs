@@ -248,10 +248,10 @@ pub struct EngineConfig {
     pub urgent_writes_per_s: u32,
     /// How often collection begins to hold back writes when it is urgent, in microseconds. For
     /// example 3000.
-    #[schemars(extend("x-when" = "engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0 and engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
     pub urgent_hold_every_us: f64,
     /// Least length of a hold when collection is urgent, in microseconds. For example 65.
-    #[schemars(extend("x-when" = "engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0 and engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
     pub urgent_hold_us: f64,
     /// Whether waiting host reads of one chip share a flash read: `none`, `same-page` or
     /// `same-content` (DS-FTL paper 4.3.2).

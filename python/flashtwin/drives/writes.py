@@ -32,7 +32,7 @@ _SLOTS_TAKEN, _QUEUED = 0.8, 2.0
 #: So many slots beyond those in use that chance does not take them all.
 _SLOTS_MORE = 1.02
 #: Share of a rate at which the recent rate is surely not lower.
-_SURELY = 0.97
+_SURELY = 0.93
 #: Percentiles that tell the spread, where the last is below so many times the least median and none is missed by more.
 _BEYOND_MEDIAN, _SPREAD_TIMES, _SPREAD_MISS = ("90p", "99p", "99p9"), 3.0, 0.3
 
@@ -106,7 +106,9 @@ def _growing(calm: Sequence[OpenLoop], saturated: Sequence[OpenLoop], knee_per_s
     return [
         _of_many("engine.hold_every_us", every_us, "us", source),
         Estimate("engine.hold_full_writes_per_s", round(knee_per_s), "1/s", source="the saturated rate"),
-        Estimate("engine.slots", math.ceil(_SLOTS_MORE * slots), source="requests under way at saturation, as reads pass"),
+        Estimate(
+            "engine.slots", math.ceil(_SLOTS_MORE * slots), source="requests under way at saturation, as reads pass"
+        ),
         *_modes(calm, every_us),
     ]
 

@@ -112,6 +112,8 @@ pub(crate) fn random_front(rng: &mut Rng, config: &mut Config) {
     config.engine.hold_every_us = pick(rng, &[0.0, 0.0, 500.0]);
     config.engine.hold_us = pick(rng, &[0.0, 120.0]);
     config.engine.urgent_writes_per_s = pick(rng, &[0, 3_000]);
+    config.engine.urgent_hold_every_us = pick(rng, &[300.0, 1000.0]);
+    config.engine.urgent_hold_us = pick(rng, &[0.0, 50.0]);
     config.engine.hold_pass_share = pick(rng, &[0.0, 0.8]);
     if config.engine.slots > 0 {
         config.engine.hold_full_writes_per_s = pick(rng, &[0, 5_000, 50_000]);

@@ -136,21 +136,21 @@ fn a_hold_lets_writes_wait_and_no_reads() {
     assert_eq!(held(bench, &asks), [0, 5_000, 0, 0]);
 }
 
-/// One write in the 100 us before the hold are 10,000 a second. From 102 us on both slots are taken.
+/// One write in the millisecond before the hold are 1,000 a second. From 2 us after its begin on both slots are taken.
 #[test]
 fn a_write_passes_a_hold_by_its_mode_once_no_slot_is_free() {
     let first_held = |urgent_per_s, pass_share| {
         let bench = with_slots(2).with(|bench| {
             let engine = &mut bench.engine;
-            (engine.hold_every_us, engine.hold_us, engine.urgent_hold_us) = (100.0, 1000.0, 1000.0);
+            (engine.hold_every_us, engine.hold_us, engine.urgent_hold_us) = (1000.0, 5000.0, 5000.0);
             (engine.urgent_writes_per_s, engine.hold_pass_share) = (urgent_per_s, pass_share);
         });
-        held(bench, &[write(0, 0, 0), write(101_000, 1, 0), write(102_000, 2, 0)])[1]
+        held(bench, &[write(0, 0, 0), write(1_001_000, 1, 0), write(1_002_000, 2, 0)])[1]
     };
-    // At once; every 200 us; not before the end.
+    // At once; every 2 ms; not before the end.
     assert_eq!(
-        [(10_000, 0.5), (10_001, 0.5), (0, 0.0)].map(|(urgent, pass)| first_held(urgent, pass)),
-        [1_000, 199_000, 999_000]
+        [(1_000, 0.5), (1_001, 0.5), (0, 0.0)].map(|(urgent, pass)| first_held(urgent, pass)),
+        [1_000, 1_999_000, 4_999_000]
     );
 }
 
