@@ -106,9 +106,7 @@ def _growing(calm: Sequence[OpenLoop], saturated: Sequence[OpenLoop], knee_per_s
     return [
         _of_many("engine.hold_every_us", every_us, "us", source),
         Estimate("engine.hold_full_writes_per_s", round(knee_per_s), "1/s", source="the saturated rate"),
-        Estimate(
-            "engine.slots", math.ceil(_SLOTS_MORE * slots), source="requests under way at saturation, as reads pass"
-        ),
+        Estimate("engine.slots", math.ceil(_SLOTS_MORE * slots), source="under way at saturation, as reads pass"),
         *_modes(calm, every_us),
     ]
 
