@@ -230,28 +230,28 @@ pub struct EngineConfig {
     #[schemars(extend("x-moves" = "writes: how long they wait for collection"))]
     pub hold_every_us: f64,
     /// Least length of a hold, in microseconds. For example 170.
-    #[schemars(extend("x-when" = "engine.hold_every_us != 0", "x-moves" = "writes: how long they wait for collection"))]
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0", "x-moves" = "writes: how long they wait for collection"))]
     pub hold_us: f64,
     /// Writes a second at which holds would take all the time; 0: none is longer than its least
     /// length. Of the time, holds take the square of the recent rate's share of this. For example
     /// 117000.
-    #[schemars(extend("x-when" = "engine.hold_every_us != 0", "x-moves" = "writes: how long they wait for collection"))]
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0", "x-moves" = "writes: how long they wait for collection"))]
     pub hold_full_writes_per_s: u32,
     /// Share of the recent rate of writes that passes a hold while no slot is free; 0 to 1. For
     /// example 0.8: requests of a host with many under way then wait for slots, reads as well.
-    #[schemars(extend("x-when" = "engine.hold_every_us != 0 and engine.slots != 0", "x-moves" = "reads and writes: how long they wait for collection"))]
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0 and engine.slots != 0", "x-moves" = "reads and writes: how long they wait for collection"))]
     pub hold_pass_share: f64,
     /// Recent writes a second from which on collection is urgent; 0: never. Then holds have
     /// `engine.urgent_hold_every_us` and `engine.urgent_hold_us`, and every write passes while no
     /// slot is free. For example 65000.
-    #[schemars(extend("x-when" = "engine.hold_every_us != 0", "x-moves" = "reads and writes: how long they wait for collection"))]
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0", "x-moves" = "reads and writes: how long they wait for collection"))]
     pub urgent_writes_per_s: u32,
     /// How often collection begins to hold back writes when it is urgent, in microseconds. For
     /// example 3000.
-    #[schemars(extend("x-when" = "engine.hold_every_us != 0 and engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0 and engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
     pub urgent_hold_every_us: f64,
     /// Least length of a hold when collection is urgent, in microseconds. For example 65.
-    #[schemars(extend("x-when" = "engine.hold_every_us != 0 and engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0 and engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
     pub urgent_hold_us: f64,
     /// Whether waiting host reads of one chip share a flash read: `none`, `same-page` or
     /// `same-content` (DS-FTL paper 4.3.2).
