@@ -1,8 +1,12 @@
-"""Drives that were measured: each fitted on every other rate, the rows that were left out predicted."""
+"""Drives that were measured: each fitted on every other rate, the rows that were left out predicted, by three seeds."""
 
 import json
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,7 @@ from evidence.study import Data, Lab, Study
 from flashtwin.drives import comparing, fitting, results
 from flashtwin.drives.comparing import BELOW_THE_KNEE, CLOSED_LOOP, SATURATED
 from flashtwin.drives.drive import FittedDrive
-from flashtwin.drives.tables import Measurements
+from flashtwin.progress import Notify
 from flashtwin.results import folder
 
 DEVICES = ROOT / "devices" / "real"
@@ -38,36 +42,51 @@ _SUMMARY = (
 )  # fmt: skip
 
 
+#: Of the loads of fits; that of a prediction is another. With the last one, a fit on all rows is made as well.
+SEEDS = (0, 1, 2)
+
+
 def measure(lab: Lab) -> Data:
     measurements = lab.folder("drives")
-    return {"drives": {name: _kept(lab, measurements, name) for name in results.drives(measurements)}}
+    names, scratch = results.drives(measurements), lab.scratch(f"real-drives-{STUDY.digest}")
+    fits = [(name, seed, True) for name in names for seed in SEEDS] + [(name, SEEDS[0], False) for name in names]
+    lab.reused |= any(_place(scratch, fit).is_file() for fit in fits)
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        found = dict(zip(fits, pool.map(partial(_kept, scratch, measurements, lab.say), fits), strict=True))
+    drives = {}
+    for name in names:
+        first, *again = (found[name, seed, True] for seed in SEEDS)
+        drives[name] = {**first, "again": again, "whole": found[name, SEEDS[0], False]["rows"]}
+        DEVICES.mkdir(exist_ok=True)
+        folder.write_text(DEVICES / f"{name}.toml", first["toml"])
+    return {"drives": drives}
 
 
-def _kept(lab: Lab, measurements: Path, name: str) -> Mapping[str, Any]:
-    """A drive's part. An interrupted study goes on behind the last drive that is done."""
-    place = lab.scratch(f"real-drives-{STUDY.digest}") / f"{name}.json"
-    if place.is_file():
-        lab.reused = True
-    else:
+#: Drive, seed, and whether it is a fit on half of the rows.
+_Fit = tuple[str, int, bool]
+
+
+def _place(scratch: Path, fit: _Fit) -> Path:
+    name, seed, is_half = fit
+    return scratch / f"{name}-{seed}-{'half' if is_half else 'all'}.json"
+
+
+def _kept(scratch: Path, measurements: Path, say: Notify, fit: _Fit) -> Mapping[str, Any]:
+    """A fit. An interrupted study goes on behind the last that is done."""
+    place, (name, seed, is_half) = _place(scratch, fit), fit
+    if not place.is_file():
         measured = results.read_results(measurements, name)
-        lab.say(f"{name}: {len(measured.open_loop)} rates")
-        folder.write_text(place, json.dumps(_fitted(lab, measured)))
+        say(f"{place.stem}: {len(measured.open_loop)} rates")
+        drive = fitting.fit_drive(fitting.every_other(measured) if is_half else measured, seed=seed)
+        rows = comparing.compared(measured, fitting.predicted(drive, measured, seed=len(SEEDS) + seed), drive.seen)
+        folder.write_text(place, json.dumps({
+            "toml": f"{SOURCE}\n{_with_errors(drive, rows)}",
+            "estimates": [asdict(one) for one in drive.estimates],
+            "rows": [{**asdict(row), "error_percent": row.error_percent} for row in rows],
+            "errors": [asdict(one) for one in comparing.errors(rows)],
+        }))  # fmt: skip
     found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-    DEVICES.mkdir(exist_ok=True)
-    folder.write_text(DEVICES / f"{name}.toml", found["toml"])
     return found
-
-
-def _fitted(lab: Lab, measured: Measurements) -> Mapping[str, Any]:
-    half = fitting.every_other(measured)
-    drive = fitting.fit_drive(half, lab.say)
-    rows = comparing.compared(measured, fitting.predicted(drive, measured, lab.say), drive.seen)
-    return {
-        "toml": f"{SOURCE}\n{_with_errors(drive, rows)}",
-        "estimates": [asdict(one) for one in drive.estimates],
-        "rows": [{**asdict(row), "error_percent": row.error_percent} for row in rows],
-        "errors": [asdict(one) for one in comparing.errors(rows)],
-    }  # fmt: skip
 
 
 def _with_errors(drive: FittedDrive, rows: list[comparing.FigureComparison]) -> str:
@@ -84,7 +103,12 @@ def pages(data: Data) -> Data:
     errors = [[figure, rows, *(_both(drive, rows, figure) for drive in drives.values())] for rows, figure in _SUMMARY]
     return {
         "count": len(drives), "names": list(drives),
-        "write_tails": {of: _tails(drives, has_batches) for of, has_batches in (("batches", True), ("others", False))},
+        "seeds": len(SEEDS), "intervals": _inside(drives.values()),
+        "whole": grid(["fit on", *drives], [
+            ["half of the rows", *(_mean_error(drive["rows"], drive["rows"]) for drive in drives.values())],
+            ["all rows", *(_mean_error(drive["rows"], drive["whole"]) for drive in drives.values())],
+        ]),
+        "write_tails": {of: _tails(drives, key) for of, key in _TAILS.items()},
         "errors": grid(["figure", "rows", *drives], [row for row in errors if set(row[2:]) != {NOTHING}]),
         "far_writes": "; ".join(
             f"{name}, {row['experiment']}, {points(row['error_percent'], 0)}"
@@ -99,13 +123,41 @@ def pages(data: Data) -> Data:
     }  # fmt: skip
 
 
-def _tails(drives: Mapping[str, Data], has_batches: bool) -> str:
-    """Errors of the longest writes of drives with batches of collection, or without."""
+#: Keys by which drives have long writes.
+_TAILS = {
+    "batches": "engine.collection_batch_us",
+    "growing": "engine.hold_full_writes_per_s",
+    "regular": "engine.hold_us",
+}
+
+
+def _tails(drives: Mapping[str, Data], key: str) -> str:
+    """Errors of the longest writes of the drives whose fits set a key."""
     found = {
         name: _error(drive, BELOW_THE_KNEE, "write p99.9") for name, drive in drives.items()
-        if any(one["key"] == "engine.collection_batch_us" for one in drive["estimates"]) == has_batches
+        if any(one["key"] == key for one in drive["estimates"])
     }  # fmt: skip
     return ", ".join(f"{name} {points(error, 0)}" for name, error in found.items() if error is not None) or "none"
+
+
+def _inside(drives: Iterable[Data]) -> str:
+    """How many values of other seeds lie in the intervals of the first."""
+    inside = total = 0
+    for drive in drives:
+        known = {one["key"]: one for one in drive["estimates"] if one["is_measured"] and one["low"] is not None}
+        others = [one for fit in drive["again"] for one in fit["estimates"] if one["key"] in known]
+        values = [(known[one["key"]], one["value"]) for one in others if isinstance(one["value"], int | float)]
+        inside += sum(one["low"] <= value <= one["high"] for one, value in values)
+        total += len(values)
+    return f"{inside} of {total}"
+
+
+def _mean_error(half: Sequence[Data], played: Sequence[Data]) -> str:
+    """Mean absolute error below the knee, in the rows that the fit on half of them has seen."""
+    seen = {(row["experiment"], row["figure"]) for row in half if row["is_fitted"] and row["regime"] == BELOW_THE_KNEE}
+    return points(statistics.fmean(
+        abs(row["error_percent"]) for row in played if (row["experiment"], row["figure"]) in seen
+    ))  # fmt: skip
 
 
 def _rows(drives: Mapping[str, Data], regime: str) -> list[tuple[str, Data]]:
@@ -120,8 +172,16 @@ def _error(drive: Data, regime: str, figure: str, key: str = "mean_percent") -> 
 
 
 def _both(drive: Data, regime: str, figure: str) -> str:
-    mean, worst = (_error(drive, regime, figure, key) for key in ("mean_percent", "worst_percent"))
-    return NOTHING if mean is None else f"{points(mean)} ({points(worst, 0)})"
+    """Mean errors of all seeds, the least to the greatest, and the worst of any row."""
+    fits = [drive, *drive["again"]]
+    means, worst = (
+        [error for fit in fits if (error := _error(fit, regime, figure, key)) is not None]
+        for key in ("mean_percent", "worst_percent")
+    )
+    if not means:
+        return NOTHING
+    ends = dict.fromkeys((points(min(means)), points(max(means))))
+    return f"{' to '.join(ends).replace(' %', '', len(ends) - 1)} ({points(max(worst), 0)})"
 
 
 def _pair(row: Data) -> str:

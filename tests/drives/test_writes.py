@@ -1,12 +1,17 @@
-"""Batches of collection and the spread of writes, on rows whose laws are known."""
+"""Batches and holds of collection and the spread of writes, on rows whose laws are known."""
+
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import flashtwin as ft
 from flashtwin.drives import twin, writes
+from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.histogram import PERCENTILES
 from flashtwin.drives.tables import OpenLoop
+from flashtwin.replays.presets import System
 
 LENGTH_US, PLACES = 9000.0, 600.0
 #: Writes a second, and their p99.9 in us, of a Kioxia CM7-R (SSD-iq, PVLDB 18(11), 2025).
@@ -104,3 +109,91 @@ def test_a_twin_with_batches_keeps_to_the_law() -> None:
     for row in played:
         stall_us = length_us + program_us - (places - 12) * 1e6 / row.writes_per_s
         assert row.write_us["99p9"] == pytest.approx(stall_us, abs=0.08 * length_us)
+
+
+def _held(load: float, every_us: float, *, full_per_s: float = 100e3) -> OpenLoop:
+    """A row of holds that grow, as long as slots are free."""
+    share, rate = load**2, load * full_per_s
+    waits = {name: max(every_us * share * math.log(share / (1.0 - PERCENTILES[name])), 0.0) for name in PERCENTILES}
+    times = {name: 9.0 + wait for name, wait in waits.items()}
+    return OpenLoop(800.0, rate, 5e3, rate - 5e3, {"50p": 70.0, "99p9": 400.0}, times, asked_per_s=rate)
+
+
+def _saturated(per_s: float) -> OpenLoop:
+    return OpenLoop(800.0, 2 * per_s, 6e3, per_s, {"50p": 140.0}, {"50p": 3800.0}, asked_per_s=2 * per_s)
+
+
+def _values(found: list[Estimate]) -> dict[str, float]:
+    return {one.key: one.number for one in found}
+
+
+def test_growing_holds_are_found_with_their_modes() -> None:
+    below = [replace(_held(load, 25e3), writes_per_s=load * 100e3) for load in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)]
+    # At 40 and 50 % all slots are taken, reads wait, and seven queues of 64 requests pass 90,000 requests a second.
+    both_us = 2e6 * 448 / 36e3
+    for at in (3, 4):
+        times = {name: both_us - 5e3 if name == "99p99" else 10e3 for name in ("99p", "99p9", "99p99")}
+        write_us, read_us = {**below[at].write_us, **times}, {"50p": 75.0, "99p9": 3e3, "99p99": 5e3}
+        below[at] = replace(below[at], write_us=write_us, read_us=read_us, reads_per_s=40e3 - below[at].writes_per_s)
+    found = _values(writes.holds(below, [_saturated(100e3)], 100e3))
+    assert found["engine.hold_every_us"] == pytest.approx(25e3, rel=0.01)
+    assert found["engine.hold_full_writes_per_s"] == 100_000
+    # Six queues of 64, and 5,000 writes and reads a second that take 3.94 ms together.
+    assert found["engine.slots"] == math.ceil(1.02 * (6 * 64 + 5e3 * 3940 / 1e6))
+    assert 50e3 < found["engine.urgent_writes_per_s"] < 60e3
+    assert found["engine.hold_pass_share"] == pytest.approx(0.9, rel=0.01)
+
+
+def test_regular_holds_are_found_with_their_modes() -> None:
+    def row(rate: float, length_us: float, share: float) -> OpenLoop:
+        waits = {name: length_us * (1.0 - (1.0 - PERCENTILES[name]) / share) for name in ("99p", "99p9")}
+        return OpenLoop(800.0, rate, 0.0, rate, {}, {"50p": 8.0, **{name: 8.0 + wait for name, wait in waits.items()}})
+
+    below = [row(rate, 170.0, 0.015) for rate in (10e3, 20e3, 30e3)] + [row(rate, 65.0, 0.02) for rate in (45e3, 60e3)]
+    found = _values(writes.holds(below, [], 100e3))
+    wanted = {
+        "engine.hold_us": 170.0, "engine.hold_every_us": 170.0 / 0.015, "engine.urgent_hold_us": 65.0,
+        "engine.urgent_hold_every_us": 65.0 / 0.02, "engine.urgent_writes_per_s": 0.93 * 45e3,
+    }  # fmt: skip
+    assert found == pytest.approx(wanted, rel=1e-3)
+    one_mode = _values(writes.holds(below[:3], [], 100e3))
+    assert set(one_mode) == {"engine.hold_us", "engine.hold_every_us"}
+    assert writes.holds(rows({10e3: 12.0, 20e3: 13.0, 30e3: 14.0}), [], 100e3) == []
+
+
+def _holding(**keys: float) -> System:
+    return ft.system("conventional", settings={
+        "nand.channels": 8, "nand.chips_per_channel": 2, "nand.dies_per_chip": 1, "nand.planes_per_die": 1,
+        "nand.blocks_per_plane": 1000, "nand.pages_per_block": 48 * 352, "nand.page_bytes": 4096,
+        "nand.bus_mt_s": 1600.0, "nand.program_pages": 12, "nand.sense_pages": 4, "nand.read_us": 60.0,
+        "nand.program_us": 150.0, "nand.erase_us": 3500.0, "engine.controller_us": 8.0,
+        "engine.write_completes": "buffered", "engine.write_buffer_pages": 4096, "engine.write_cache_us": 0.0,
+        "engine.write_cache_pages": 0, "engine.buffer_reads": True, "engine.collection_in_turn": True,
+        "engine.suspend": "program-erase", "engine.suspend_times": 0, "engine.suspend_reads": 1_000_000,
+        **{f"engine.{key}": value for key, value in keys.items()},
+    })  # fmt: skip
+
+
+def _on_twin(drive: System, rate: float) -> OpenLoop:
+    asked = OpenLoop(1.0, rate, 5e3, rate - 5e3, {}, {}, asked_per_s=rate)
+    return twin.open_loop(twin.small(drive), asked, 1.25)
+
+
+@pytest.mark.parametrize("rate", [20e3, 30e3])
+def test_a_twin_with_growing_holds_keeps_to_the_law(rate: float) -> None:
+    drive = _holding(hold_every_us=10e3, hold_full_writes_per_s=60_000, slots=2000, urgent_writes_per_s=0)
+    row = _on_twin(drive, rate)
+    share = (row.writes_per_s / 60e3) ** 2
+    for name in ("99p", "99p9"):
+        wait_us = 10e3 * share * math.log(share / (1.0 - PERCENTILES[name]))
+        assert row.write_us[name] - row.write_us["50p"] == pytest.approx(wait_us, rel=0.25)
+
+
+def test_a_twin_with_regular_holds_changes_its_mode_with_the_rate() -> None:
+    drive = _holding(hold_every_us=10e3, hold_us=300.0, urgent_writes_per_s=30_000, urgent_hold_every_us=3000.0,
+                     urgent_hold_us=90.0)  # fmt: skip
+    for rate, length_us, share in ((20e3, 300.0, 0.03), (45e3, 90.0, 0.03)):
+        row = _on_twin(drive, rate)
+        for name in ("99p", "99p9"):
+            wait_us = length_us * (1.0 - (1.0 - PERCENTILES[name]) / share)
+            assert row.write_us[name] - row.write_us["50p"] == pytest.approx(wait_us, rel=0.05)

@@ -223,6 +223,36 @@ pub struct EngineConfig {
     /// (`buffer_reads`), and nothing is collected in idle time (`ftl.gc.idle`).
     #[schemars(extend("x-moves" = "writes, once blocks are collected: how long they wait for collection"))]
     pub collection_batch_us: f64,
+    /// How often collection begins to hold back the host's writes, in microseconds; 0: never. They
+    /// wait in the controller's slots, reads go on. For example 26000. A hold takes
+    /// `engine.hold_us` and a random time, exponentially distributed. Once no slot is free, a part
+    /// of them passes (`engine.hold_pass_share`).
+    #[schemars(extend("x-moves" = "writes: how long they wait for collection"))]
+    pub hold_every_us: f64,
+    /// Least length of a hold, in microseconds. For example 170.
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0", "x-moves" = "writes: how long they wait for collection"))]
+    pub hold_us: f64,
+    /// Writes a second at which holds would take all the time; 0: none is longer than its least
+    /// length. Of the time, holds take the square of the recent rate's share of this. For example
+    /// 117000.
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0", "x-moves" = "writes: how long they wait for collection"))]
+    pub hold_full_writes_per_s: u32,
+    /// Share of the recent rate of writes that passes a hold while no slot is free; 0 to 1. For
+    /// example 0.8: requests of a host with many under way then wait for slots, reads as well.
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0 and engine.slots != 0", "x-moves" = "reads and writes: how long they wait for collection"))]
+    pub hold_pass_share: f64,
+    /// Recent writes a second from which on collection is urgent; 0: never. Then holds have
+    /// `engine.urgent_hold_every_us` and `engine.urgent_hold_us`, and every write passes while no
+    /// slot is free. For example 65000.
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0", "x-moves" = "reads and writes: how long they wait for collection"))]
+    pub urgent_writes_per_s: u32,
+    /// How often collection begins to hold back writes when it is urgent, in microseconds. For
+    /// example 3000.
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0 and engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
+    pub urgent_hold_every_us: f64,
+    /// Least length of a hold when collection is urgent, in microseconds. For example 65.
+    #[schemars(extend("x-when" = "engine.hold_every_us != 0.0 and engine.urgent_writes_per_s != 0", "x-moves" = "writes: how long they wait for collection"))]
+    pub urgent_hold_us: f64,
     /// Whether waiting host reads of one chip share a flash read: `none`, `same-page` or
     /// `same-content` (DS-FTL paper 4.3.2).
     #[schemars(extend("x-moves" = "reads: those that wait for one page are served together, or each by itself"))]
@@ -340,6 +370,13 @@ impl Default for EngineConfig {
             reads_before_urgent: false,
             collection_in_turn: false,
             collection_batch_us: 0.0,
+            hold_every_us: 0.0,
+            hold_us: 0.0,
+            hold_full_writes_per_s: 0,
+            hold_pass_share: 1.0,
+            urgent_writes_per_s: 0,
+            urgent_hold_every_us: 1000.0,
+            urgent_hold_us: 0.0,
             merge_reads: MergeReads::None,
             buffer_reads: true,
             multi_plane: MultiPlane::None,

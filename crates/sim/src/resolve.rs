@@ -323,6 +323,10 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
         ("engine.suspend_slice_us", engine.suspend_slice_us),
         ("engine.resume_us", engine.resume_us),
         ("engine.collection_batch_us", engine.collection_batch_us),
+        ("engine.hold_every_us", engine.hold_every_us),
+        ("engine.hold_us", engine.hold_us),
+        ("engine.urgent_hold_every_us", engine.urgent_hold_every_us),
+        ("engine.urgent_hold_us", engine.urgent_hold_us),
     ] {
         if !(0.0..=1e9).contains(&value) {
             return Err(wrong(key, value, "a duration between 0 and 1e9 microseconds"));
@@ -334,6 +338,18 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
     }
     if engine.arbitration_burst == 0 {
         return Err(wrong("engine.arbitration_burst", 0, "at least 1 request in a turn"));
+    }
+    if engine.urgent_writes_per_s > 0 && engine.urgent_hold_every_us < 0.001 {
+        let cure =
+            "at least 0.001 microseconds (or engine.urgent_writes_per_s = 0, for one mode of collection)";
+        return Err(wrong("engine.urgent_hold_every_us", engine.urgent_hold_every_us, cure));
+    }
+    if !(0.0..=1.0).contains(&engine.hold_pass_share) {
+        return Err(wrong("engine.hold_pass_share", engine.hold_pass_share, "a share from 0 to 1"));
+    }
+    if engine.hold_every_us > 0.0 && engine.hold_full_writes_per_s > 0 && engine.slots == 0 {
+        let cure = "a number of slots, as a hold that grows with the rate ends when none is free (or             engine.hold_full_writes_per_s = 0)";
+        return Err(wrong("engine.slots", 0, cure));
     }
     let dirty = engine.write_cache_dirty;
     if !(dirty > 0.0 && dirty <= 1.0) {

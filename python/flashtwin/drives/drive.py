@@ -242,7 +242,8 @@ def _front_end(keys: Mapping[str, float], sources: Mapping[str, str]) -> Iterato
         yield Estimate("engine.arbitration", ROUND_ROBIN, source=source)
         yield Estimate("engine.arbitration_burst", burst, source=source)
     elif slots:
-        yield Estimate("engine.arbitration", FIFO, source=source)
+        is_held = "engine.hold_every_us" in sources
+        yield Estimate("engine.arbitration", ROUND_ROBIN if is_held else FIFO, source=source)
 
 
 def _program_pages(keys: Mapping[str, float], sources: Mapping[str, str]) -> int:

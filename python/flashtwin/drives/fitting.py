@@ -162,8 +162,10 @@ class FitCase:
         """The figures of the twin as logarithms, or only those of its saturation, and their standard errors."""
         telling, estimates = self.model.telling, self.estimates()
         little, space = twin.small(conventional(estimates)), estimates.number("space_gib")
-        below = [replace(row, read_us={}) if is_saturated else twin.open_loop(little, row, space, seed=seed)
-                 for row in telling.below]  # fmt: skip
+        below = [
+            replace(row, read_us={}) if is_saturated
+            else twin.open_loop(little, row, space, seed=seed, tells_holds=False) for row in telling.below
+        ]  # fmt: skip
         saturated, alone, error = None, None, 0.0
         if telling.saturated is not None:
             saturated = twin.open_loop(little, telling.saturated, space, seed=seed)
@@ -348,7 +350,8 @@ def prepared(measured: Measurements) -> FitCase:
         "engine.controller_us": controller, "idle_read_us": min(row.read_us["50p"] for row in below),
         "engine.suspend_us": 30.0, "engine.suspend_slice_us": 90.0, "busy_share": BUSY, "engine.resume_us": RESUME_US,
     }  # fmt: skip
-    of_writes = [*writes.batches(below), *writes.spread(below)]
+    of_writes = writes.batches(below) or writes.holds(below, measured.saturated, knee.number)
+    of_writes += writes.spread(below)
     keys |= {one.key: one.number for one in of_writes}
     sources |= {one.key: one.source for one in of_writes}
     # The median has some of the spread.
@@ -367,7 +370,10 @@ def prepared(measured: Measurements) -> FitCase:
         sources["overhead"] = "write amplification of sequential writes" if sequential else sources["space_gib"]
     units = next((one for one in others if one.key == "parallel_units"), None)
     most = max([used, *(row.fill_gib for row in measured.overwritten)])
-    telling = Telling(runs, sequential, below, None, knee.number, None, used, most, 1, is_counted=bool(runs))
+    # The laws have no reads that wait for slots.
+    of_slots = writes.queued(below) if "engine.slots" in sources else ()
+    telling = Telling(runs, sequential, below, None, knee.number, None, used, most, 1, is_counted=bool(runs),
+                      queued=of_slots)  # fmt: skip
     if known := [key for key in ("space_gib", "overhead") if key in free]:
         zeros = _zeros(telling)
         counters = np.where(np.arange(zeros.size) <= len(runs), 1.0, 0.0)
@@ -439,6 +445,8 @@ def front_end(
     elif read >= _SHARED * write:
         telling = replace(telling, arbitration=FIFO)
     else:
+        if "engine.slots" in sources:
+            return telling
         doubt = "" if read <= _PASSED * write else "; reads are neither near writes nor far below them: uncertain"
         if not doubt:
             sources["engine.slots"] = f"{source}: reads pass, writes wait alike"

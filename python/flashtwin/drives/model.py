@@ -63,6 +63,8 @@ class Telling:
     arbitration: str = ""
     #: Whether amplification was counted, so that reads for collection can be told apart.
     is_counted: bool = False
+    #: Rows below whose slow reads no law has.
+    queued: Sequence[OpenLoop] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,9 @@ class DriveModel:
             [math.log(row.amplification or math.nan) for row in telling.runs], telling.below, telling.saturated,
             telling.alone_per_s,
         )  # fmt: skip
+        left_out = [row in telling.queued and name not in FITTED[:2] for row in telling.below for name in FITTED]
+        runs = len(telling.runs) + 1
+        self.measured[runs : runs + len(left_out)][left_out] = math.nan
         self.tolerances = np.array([
             *[_COUNTED] * (len(telling.runs) + 1), *[_PERCENTILE] * (len(FITTED) * len(telling.below)),
             _RATE, _ALONE, *[_WAIT] * 2,

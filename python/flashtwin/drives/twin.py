@@ -29,6 +29,8 @@ BLOCKS, BLOCK_UNITS, BLOCK_BATCHES, LEAST_BLOCK_PAGES = 24, 10, 1.5, 64
 #: Requests that are looked at, and the least and the longest simulated time of an open loop in seconds. In the least
 #: the thread that is looked at has enough reads for their 99.9th percentile.
 REQUESTS, SHORTEST_S, LONGEST_S = 160_000, 1.5, 10.0
+#: Holds of collection that tell the percentiles of the writes that wait for them.
+HOLDS = 400
 #: Reads on a drive that does nothing else.
 READS = 20_000
 #: Waits of a saturated drive differ between loads: so many are played until the standard error of the medians'
@@ -61,12 +63,20 @@ def small(drive: System) -> System:
     })  # fmt: skip
 
 
-def open_loop(drive: System, row: OpenLoop, space_gib: float, *, seed: int = 0) -> OpenLoop:
+def open_loop(drive: System, row: OpenLoop, space_gib: float, *, seed: int = 0, tells_holds: bool = True) -> OpenLoop:
     """The row as the twin has it: response times and rates under the same load.
 
     Of a row that the drive does not reach, means over loads of other seeds.
+
+    Args:
+        drive: a small one.
+        row: of the drive.
+        space_gib: physical space of the drive.
+        seed: of the load.
+        tells_holds: whether to play for as long as holds of collection need to tell their writes.
     """
-    plays = [_played(drive, row, space_gib, seed)]
+    holds_s = HOLDS * float(drive.config["engine"]["hold_every_us"]) / 1e6 if tells_holds and row.is_reached else 0.0
+    plays = [_played(drive, row, space_gib, seed, holds_s)]
     while not row.is_reached and (len(plays) < 2 or standard_error(plays) > STANDARD_ERROR) and len(plays) < MOST_SEEDS:
         plays.append(_played(drive, row, space_gib, seed + 1000 * len(plays)))
     reads_per_s, writes_per_s = (
@@ -92,11 +102,11 @@ def _mean(plays: Sequence[Times]) -> Times:
     return {name: statistics.geometric_mean(times[name] for times in plays) for name in names}
 
 
-def _played(drive: System, row: OpenLoop, space_gib: float, seed: int) -> OpenLoop:
+def _played(drive: System, row: OpenLoop, space_gib: float, seed: int, least_s: float = 0.0) -> OpenLoop:
     """The row under one load. A drive that keeps up serves everything, whatever a table calls offered."""
     per_s = row.served_per_s if row.is_reached else row.asked_per_s or row.offered_per_s
     warm = _WARM if row.is_reached else _WARM_SATURATED
-    seconds = min(max(REQUESTS / per_s, SHORTEST_S) / (1.0 - warm), LONGEST_S)
+    seconds = min(max(REQUESTS / per_s, SHORTEST_S, least_s) / (1.0 - warm), LONGEST_S)
     fill = row.fill_gib / space_gib
     trace, queues = _load(row.load, per_s, seconds, _units(drive, fill), np.random.default_rng(seed))
     answers = _answers(trace, drive.with_sets({"replay.queue_limit": row.load.depth}), queues.size)

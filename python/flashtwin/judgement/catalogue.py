@@ -211,6 +211,8 @@ def _collection(of: Subject) -> Levels:
     yield Level("collection in step with writes", {K.ftl.gc.step_pages: 0})
     if of[K.engine.collection_batch_us]:
         yield Level("collection in turn with writes instead of in batches", {K.engine.collection_batch_us: 0.0})
+    if of[K.engine.hold_every_us]:
+        yield Level("collection that holds no writes back", {K.engine.hold_every_us: 0.0})
     for words, earlier, longer in (("begins earlier", 1, 1), ("goes on for longer", 0, 1), ("begins later", -1, -1)):
         start, stop = of[K.ftl.gc.start] + earlier * _WATERMARK, of[K.ftl.gc.stop] + longer * _WATERMARK
         if 0.0 < start <= stop < 1.0:

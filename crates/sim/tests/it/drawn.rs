@@ -109,6 +109,15 @@ pub(crate) fn random_front(rng: &mut Rng, config: &mut Config) {
     config.engine.arbitration = pick(rng, &[Arbitration::Fifo, Arbitration::RoundRobin]);
     config.engine.arbitration_burst = pick(rng, &[1, 1, 4]);
     config.engine.link_mb_s = pick(rng, &LINK_MB_S);
+    config.engine.hold_every_us = pick(rng, &[0.0, 0.0, 500.0]);
+    config.engine.hold_us = pick(rng, &[0.0, 120.0]);
+    config.engine.urgent_writes_per_s = pick(rng, &[0, 3_000]);
+    config.engine.urgent_hold_every_us = pick(rng, &[300.0, 1000.0]);
+    config.engine.urgent_hold_us = pick(rng, &[0.0, 50.0]);
+    config.engine.hold_pass_share = pick(rng, &[0.0, 0.8]);
+    if config.engine.slots > 0 {
+        config.engine.hold_full_writes_per_s = pick(rng, &[0, 5_000, 50_000]);
+    }
     if config.replay.queue_depth == 0 {
         config.replay.queue_limit = pick(rng, &QUEUE_LIMIT);
     }
@@ -117,6 +126,7 @@ pub(crate) fn random_front(rng: &mut Rng, config: &mut Config) {
 pub(crate) fn without_front(resolved: &mut Resolved) {
     let (engine, replay) = (&mut resolved.config.engine, &mut resolved.config.replay);
     (engine.slots, engine.link_mb_s, replay.queue_limit) = (0, 0.0, 0);
+    engine.hold_every_us = 0.0;
 }
 
 pub(crate) fn without_units(resolved: &mut Resolved) {

@@ -114,6 +114,46 @@ fn round_robin_takes_queues_in_turn() {
     assert_eq!(asks(Arbitration::RoundRobin, 2), [0, 1, 5, 3, 4, 2]);
 }
 
+/// The waits for holds, by the numbers of the requests.
+fn held(bench: Bench, asks: &[Ask]) -> Vec<u64> {
+    let log = bench.serve(asks).log;
+    let mut waits: Vec<(u64, u64)> = log
+        .done
+        .iter()
+        .zip(&log.responses)
+        .map(|(done, ledger)| (done.number, ledger.of(Charge::CachePlace)))
+        .collect();
+    waits.sort_unstable();
+    waits.into_iter().map(|(_, wait)| wait).collect()
+}
+
+/// A hold lasts from 100 to 120 us. The second write comes 5 us before its end, and the last one at its end.
+#[test]
+fn a_hold_lets_writes_wait_and_no_reads() {
+    let bench =
+        with_slots(9).with(|bench| (bench.engine.hold_every_us, bench.engine.hold_us) = (100.0, 20.0));
+    let asks = [write(99_999, 0, 0), write(115_000, 1, 0), read(116_000, 2), write(120_000, 3, 0)];
+    assert_eq!(held(bench, &asks), [0, 5_000, 0, 0]);
+}
+
+/// One write in the millisecond before the hold are 1,000 a second. From 2 us after its begin on both slots are taken.
+#[test]
+fn a_write_passes_a_hold_by_its_mode_once_no_slot_is_free() {
+    let first_held = |urgent_per_s, pass_share| {
+        let bench = with_slots(2).with(|bench| {
+            let engine = &mut bench.engine;
+            (engine.hold_every_us, engine.hold_us, engine.urgent_hold_us) = (1000.0, 5000.0, 5000.0);
+            (engine.urgent_writes_per_s, engine.hold_pass_share) = (urgent_per_s, pass_share);
+        });
+        held(bench, &[write(0, 0, 0), write(1_001_000, 1, 0), write(1_002_000, 2, 0)])[1]
+    };
+    // At once; every 2 ms; not before the end.
+    assert_eq!(
+        [(1_000, 0.5), (1_001, 0.5), (0, 0.0)].map(|(urgent, pass)| first_held(urgent, pass)),
+        [1_000, 1_999_000, 4_999_000]
+    );
+}
+
 #[test]
 fn trim_waits_for_a_slot_and_gives_it_back_at_once() {
     let outcome = with_slots(1).serve(&[read(0, 0), trim(0, 2), read(0, 2), read(0, 1)]);

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use flashtwin_trace::{Op as HostOp, marks};
 
 use super::super::accounts::{Charge, Extent, Ledger, ServedBy};
+use super::holds::{HoldRules, Holds};
 use super::{Arrivals, NO_EVENT};
 use crate::config::{Arbitration, EngineConfig};
 
@@ -62,6 +63,8 @@ pub(super) struct Ticket {
     slot_wait_ns: u64,
     link_wait_ns: u64,
     data_ns: u64,
+    /// Wait for the end of a hold.
+    held_ns: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -116,6 +119,9 @@ impl Direction {
 pub(super) struct Front {
     limit: u32,
     free: u64,
+    holds: Option<Box<Holds>>,
+    /// When anything happened last.
+    now_ns: u64,
     arbitration: Arbitration,
     /// Requests that a queue sends in a turn, and those that it has sent in this one.
     burst: u32,
@@ -140,10 +146,13 @@ pub(super) struct Front {
 }
 
 impl Front {
-    pub(super) fn of(config: &EngineConfig, page_bytes: u32) -> Option<Box<Self>> {
+    pub(super) fn of(config: &EngineConfig, page_bytes: u32, seed: u64) -> Option<Box<Self>> {
+        let holds = HoldRules::of(config).map(|rules| Holds::new(rules, seed));
+        let is_some = config.slots > 0 || config.link_mb_s > 0.0 || holds.is_some();
         let mut front = Self {
             arbitration: config.arbitration,
             burst: config.arbitration_burst,
+            holds,
             ..Self::open(config.controller_ns())
         };
         if config.slots > 0 {
@@ -152,7 +161,7 @@ impl Front {
         if config.link_mb_s > 0.0 {
             front.page_ns = f64::from(page_bytes) * 1000.0 / config.link_mb_s;
         }
-        (config.slots > 0 || config.link_mb_s > 0.0).then(|| Box::new(front))
+        is_some.then(|| Box::new(front))
     }
 
     /// A front end that requests pass in no time, but for the controller's own.
@@ -160,6 +169,8 @@ impl Front {
         Self {
             limit: u32::MAX,
             free: u64::MAX,
+            holds: None,
+            now_ns: 0,
             arbitration: Arbitration::Fifo,
             burst: 1,
             sent: 0,
@@ -190,9 +201,16 @@ impl Front {
     }
 
     pub(super) fn next_ns(&self) -> u64 {
-        let coming = self.coming.iter().filter_map(|coming| Some(coming.front()?.due_ns)).min();
+        let coming = (0..2).filter_map(|way| self.comes_ns(way));
         let leaving = self.leaving.front().map(|leaving| leaving.due_ns);
-        coming.into_iter().chain(leaving).min().unwrap_or(NO_EVENT)
+        coming.chain(leaving).min().unwrap_or(NO_EVENT)
+    }
+
+    /// When the first request on this way is taken in, unless a hold begins before.
+    fn comes_ns(&self, way: usize) -> Option<u64> {
+        let due_ns = self.coming[way].front()?.due_ns;
+        let holds = self.holds.as_ref().filter(|_| way == 1);
+        Some(holds.map_or(due_ns, |holds| holds.goes_on_ns(due_ns, self.free == 0, self.now_ns)))
     }
 
     pub(super) fn keeps_any(&self) -> bool {
@@ -222,6 +240,7 @@ impl Front {
     }
 
     fn give_slots(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
         while self.free > 0
             && let Some(number) = self.next_queue()
             && let Some((_, submitted_ns, asked)) = self.queues[number].submitted.pop_front()
@@ -255,7 +274,7 @@ impl Front {
         let is_read = asked.kind == HostOp::Read;
         let (link_wait_ns, there_ns) = if is_read { (0, now_ns) } else { self.inward.send(now_ns, data_ns) };
         let slot_wait_ns = now_ns - submitted_ns;
-        let ticket = Ticket { submitted_ns, queue, pages, slot_wait_ns, link_wait_ns, data_ns };
+        let ticket = Ticket { submitted_ns, queue, pages, slot_wait_ns, link_wait_ns, data_ns, held_ns: 0 };
         let due_ns = there_ns + self.controller_ns;
         self.coming[usize::from(!is_read)].push_back(IncomingRequest {
             due_ns,
@@ -272,14 +291,24 @@ impl Front {
 
     /// The next event up to `now_ns`. An answer precedes an arriving request, which may get its slot.
     pub(super) fn pop(&mut self, now_ns: u64) -> Option<FrontEvent> {
+        self.now_ns = now_ns;
+        if let Some(holds) = &mut self.holds {
+            holds.advance_to(now_ns);
+        }
         if self.leaving.front().is_some_and(|leaving| leaving.due_ns <= now_ns) {
             return self.leaving.pop_front().map(FrontEvent::Out);
         }
-        let first =
-            |coming: &VecDeque<IncomingRequest>| Some((coming.front()?.due_ns, coming.front()?.order));
-        let next = (0..2).filter(|&way| first(&self.coming[way]).is_some_and(|(due_ns, _)| due_ns <= now_ns));
-        let way = next.min_by_key(|&way| first(&self.coming[way]))?;
-        let coming = self.coming[way].pop_front()?;
+        let first = |way: usize| self.coming[way].front().map(|coming| (coming.due_ns, coming.order));
+        let next = (0..2).filter(|&way| self.comes_ns(way).is_some_and(|comes_ns| comes_ns <= now_ns));
+        let way = next.min_by_key(|&way| first(way))?;
+        let mut coming = self.coming[way].pop_front()?;
+        if way == 1
+            && let Some(holds) = &mut self.holds
+        {
+            holds.went_on(coming.asked.kind == HostOp::Write, now_ns);
+            coming.ticket.held_ns = now_ns - coming.due_ns;
+            coming.due_ns = now_ns;
+        }
         self.entering = coming.ticket;
         Some(FrontEvent::In(coming))
     }
@@ -304,7 +333,8 @@ impl Front {
 
     /// Charges the request's waits in the front end. Returns when its data are at the host.
     pub(super) fn send_out(&mut self, now_ns: u64, request: u32, kind: HostOp, ledger: &mut Ledger) -> u64 {
-        let Ticket { pages, slot_wait_ns, mut link_wait_ns, mut data_ns, .. } = *self.ticket(request);
+        let Ticket { pages, slot_wait_ns, mut link_wait_ns, mut data_ns, held_ns, .. } =
+            *self.ticket(request);
         let mut there_ns = now_ns;
         if kind == HostOp::Read {
             let out_ns = self.data_ns(pages);
@@ -314,6 +344,7 @@ impl Front {
         ledger.charge(Charge::Slot, slot_wait_ns);
         ledger.charge(Charge::Link, link_wait_ns);
         ledger.charge(Charge::Transfer, data_ns);
+        ledger.charge(Charge::CachePlace, held_ns);
         there_ns
     }
 

@@ -71,7 +71,7 @@ impl Interface {
         Self {
             requests: Pool::new(),
             slots: Slots::default(),
-            front: Front::of(config, page_bytes),
+            front: Front::of(config, page_bytes, seed),
             write_cache: WriteCache::of(config),
             read_cache: ReadCache::of(config),
             ram_answers: VecDeque::new(),

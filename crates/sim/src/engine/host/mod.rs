@@ -25,6 +25,7 @@ mod destaging;
 mod flush;
 mod front;
 mod hash_unit;
+mod holds;
 mod intake;
 mod interface;
 mod look_ahead;

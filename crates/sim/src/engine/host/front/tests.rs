@@ -2,6 +2,7 @@
 
 use flashtwin_ftl::Rng;
 
+use super::super::holds::Mode;
 use super::*;
 
 #[derive(Debug, Clone)]
@@ -24,7 +25,10 @@ struct Rules {
     burst: u32,
     page_ns: u64,
     controller_ns: u64,
+    holds: Option<HoldRules>,
 }
+
+const SEED: u64 = 5;
 
 impl Rules {
     fn front(&self) -> Front {
@@ -32,6 +36,7 @@ impl Rules {
         front.limit_queues(self.limit as u32);
         front.free = self.slots as u64;
         (front.arbitration, front.burst, front.page_ns) = (self.arbitration, self.burst, self.page_ns as f64);
+        front.holds = self.holds.map(|rules| Holds::new(rules, SEED));
         front
     }
 }
@@ -50,9 +55,9 @@ fn asked(number: usize, job: &Job) -> HostRequest {
 }
 
 /// Beside the times, the entries of each ledger.
-fn by_front(rules: &Rules, jobs: &[Job]) -> (Vec<Times>, Vec<[u64; 3]>) {
+fn by_front(rules: &Rules, jobs: &[Job]) -> (Vec<Times>, Vec<[u64; 4]>) {
     let mut front = rules.front();
-    let (mut times, mut ledgers) = (vec![[0; 4]; jobs.len()], vec![[0; 3]; jobs.len()]);
+    let (mut times, mut ledgers) = (vec![[0; 4]; jobs.len()], vec![[0; 4]; jobs.len()]);
     // When the controller is done with a request.
     let mut service: Vec<(u64, usize)> = Vec::new();
     let mut offered = 0;
@@ -69,7 +74,8 @@ fn by_front(rules: &Rules, jobs: &[Job]) -> (Vec<Times>, Vec<[u64; 3]>) {
             service.retain(|&other| other != done);
             let (kind, mut ledger) = (jobs[done.1].kind, Ledger::default());
             let out_ns = front.send_out(now, done.1 as u32, kind, &mut ledger);
-            ledgers[done.1] = [Charge::Slot, Charge::Link, Charge::Transfer].map(|charge| ledger.of(charge));
+            ledgers[done.1] = [Charge::Slot, Charge::Link, Charge::Transfer, Charge::CachePlace]
+                .map(|charge| ledger.of(charge));
             if out_ns > now {
                 front.wait_for_data(OutgoingRead {
                     due_ns: out_ns,
@@ -82,15 +88,17 @@ fn by_front(rules: &Rules, jobs: &[Job]) -> (Vec<Times>, Vec<[u64; 3]>) {
                 front.answered(now, &front.ticket(done.1 as u32).clone());
             }
         } else if passing == now {
-            match front.pop(now).unwrap() {
-                FrontEvent::In(coming) => {
+            match front.pop(now) {
+                // A hold has begun.
+                None => {}
+                Some(FrontEvent::In(coming)) => {
                     let number = coming.asked.number as usize;
                     front.is_taken_in(number as u32);
                     let Ticket { submitted_ns, slot_wait_ns, .. } = coming.ticket;
                     times[number][..3].copy_from_slice(&[submitted_ns, submitted_ns + slot_wait_ns, now]);
                     service.push((now + jobs[number].service_ns, number));
                 }
-                FrontEvent::Out(leaving) => {
+                Some(FrontEvent::Out(leaving)) => {
                     times[leaving.request as usize][3] = now;
                     front.answered(now, &front.ticket(leaving.request).clone());
                 }
@@ -116,6 +124,54 @@ struct Lists {
     turn: usize,
     in_a_row: u32,
     times: Vec<Times>,
+    hold: PlainHold,
+}
+
+/// Holds by lists of all that has happened.
+#[derive(Default)]
+struct PlainHold {
+    begins: Vec<u64>,
+    /// When writes went on.
+    writes: Vec<u64>,
+    next: u64,
+    ends: u64,
+    /// The least time between two that pass; `None`: none does.
+    gap: Option<u64>,
+    last: u64,
+    rng: Option<Rng>,
+}
+
+impl PlainHold {
+    fn tick(&mut self, rules: &HoldRules, now: u64) {
+        if self.begins.is_empty() {
+            (self.begins, self.next, self.rng) =
+                (vec![0], rules.lazy.every_ns, Some(Rng::stream(SEED, "holds")));
+        }
+        if now < self.next {
+            return;
+        }
+        let since = self.begins.iter().rev().take(8).last().copied().unwrap();
+        let count = self.writes.iter().filter(|&&at| since <= at && at < now).count() as u64;
+        let rate = count * 1_000_000_000 / (now - since);
+        let is_urgent = rules.urgent_per_s > 0 && rate >= rules.urgent_per_s;
+        let Mode { every_ns, least_ns } = if is_urgent { rules.urgent } else { rules.lazy };
+        let square = |number: u64| u128::from(number) * u128::from(number);
+        let mean = u128::from(every_ns) * square(rate) / square(rules.full_per_s).max(1);
+        let mean = if rules.full_per_s > 0 { mean as u64 } else { 0 };
+        self.ends = now + least_ns + self.rng.as_mut().unwrap().exponential(mean, 10);
+        while self.next <= self.ends {
+            self.next += every_ns;
+        }
+        let share = u128::from(rate) * u128::from(rules.pass_share);
+        self.gap = (share > 0).then(|| (1_000_000_000_000_000 / share.max(1)) as u64);
+        self.gap = if is_urgent { Some(0) } else { self.gap };
+        self.last = now;
+        self.begins.push(now);
+    }
+
+    fn holds(&self, now: u64, is_full: bool) -> bool {
+        now < self.ends && !(is_full && self.gap.is_some_and(|gap| now - self.last >= gap))
+    }
 }
 
 impl Lists {
@@ -175,8 +231,14 @@ impl Lists {
             let (at, _) = self.inward.remove(0);
             let order = self.order.iter().position(|&other| other == at).unwrap() + 1;
             self.coming.push((now + rules.controller_ns, order, at));
-        } else if let Some(&come) = self.coming.iter().filter(|come| come.0 == now).min() {
+        } else if let Some(come) = self.next_to_come(rules, jobs, now) {
             self.coming.retain(|&other| other != come);
+            if jobs[come.2].kind != HostOp::Read {
+                self.hold.last = now;
+            }
+            if jobs[come.2].kind == HostOp::Write {
+                self.hold.writes.push(now);
+            }
             self.times[come.2][2] = now;
             self.serving.push((now + jobs[come.2].service_ns, come.2));
         } else {
@@ -186,11 +248,24 @@ impl Lists {
     }
 }
 
+impl Lists {
+    fn next_to_come(&self, rules: &Rules, jobs: &[Job], now: u64) -> Option<(u64, usize, usize)> {
+        let is_full = self.under_way.len() - self.submitted.len() == rules.slots;
+        let is_held = rules.holds.is_some() && self.hold.holds(now, is_full);
+        let may_come =
+            |come: &&(u64, usize, usize)| come.0 <= now && !(is_held && jobs[come.2].kind != HostOp::Read);
+        self.coming.iter().filter(may_come).min().copied()
+    }
+}
+
 /// The same by plain lists and a clock that ticks, without computing when the link is free.
 fn by_lists(rules: &Rules, jobs: &[Job]) -> Vec<Times> {
     let mut lists = Lists { times: vec![[0; 4]; jobs.len()], ..Lists::default() };
     let mut offered = 0;
     for now in 0.. {
+        if let Some(holds) = &rules.holds {
+            lists.hold.tick(holds, now);
+        }
         while lists.step(rules, jobs, now) || jobs.get(offered).is_some_and(|job| job.time_ns == now) {
             while lists.step(rules, jobs, now) {}
             if jobs.get(offered).is_some_and(|job| job.time_ns == now) {
@@ -212,6 +287,17 @@ fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
     list[rng.below(list.len() as u32) as usize]
 }
 
+fn drawn_holds(rng: &mut Rng) -> HoldRules {
+    let mode = |rng: &mut Rng| Mode { every_ns: pick(rng, &[7, 40, 150]), least_ns: pick(rng, &[0, 3, 60]) };
+    HoldRules {
+        lazy: mode(rng),
+        urgent: mode(rng),
+        urgent_per_s: pick(rng, &[0, 50_000_000, 200_000_000]),
+        full_per_s: pick(rng, &[0, 100_000_000, 400_000_000]),
+        pass_share: pick(rng, &[0, 500_000, 1_000_000]),
+    }
+}
+
 fn drawn(rng: &mut Rng) -> (Rules, Vec<Job>) {
     let rules = Rules {
         limit: pick(rng, &[1, 2, 5, 1_000]),
@@ -220,6 +306,7 @@ fn drawn(rng: &mut Rng) -> (Rules, Vec<Job>) {
         burst: pick(rng, &[1, 2, 5]),
         page_ns: pick(rng, &[0, 0, 1, 7]),
         controller_ns: pick(rng, &[0, 0, 3]),
+        holds: (rng.below(2) == 0).then(|| drawn_holds(rng)),
     };
     let (queues, gap, longest) = (pick(rng, &[1, 3, 32]), pick(rng, &[1, 6, 30]), pick(rng, &[1, 10, 80]));
     let mut time_ns = 0;
@@ -235,7 +322,7 @@ fn drawn(rng: &mut Rng) -> (Rules, Vec<Job>) {
 
 #[test]
 fn front_end_is_the_plain_one() {
-    let mut waits = [0; 3];
+    let mut waits = [0; 4];
     for seed in 0..2_000 {
         let (rules, jobs) = drawn(&mut Rng::stream(seed, "front end"));
         let (times, ledgers) = by_front(&rules, &jobs);
@@ -246,11 +333,46 @@ fn front_end_is_the_plain_one() {
             let rest = rules.controller_ns + job.service_ns;
             assert_eq!(times[3] - times[0], ledger.iter().sum::<u64>() + rest, "seed {seed}");
             assert_eq!([ledger[0], ledger[2]], [times[1] - times[0], data_ns], "seed {seed}");
-            let held = u64::from(times[0] > job.time_ns);
-            waits.iter_mut().zip([held, ledger[0], ledger[1]]).for_each(|(sum, ns)| *sum += ns.min(1));
+            let late = u64::from(times[0] > job.time_ns);
+            waits
+                .iter_mut()
+                .zip([late, ledger[0], ledger[1], ledger[3]])
+                .for_each(|(sum, ns)| *sum += ns.min(1));
         }
     }
     assert!(waits.iter().all(|&waits| waits > 5_000), "{waits:?}");
+}
+
+/// Without slots a hold ends by itself, and of one that takes r² of the time a write meets the rest with that
+/// probability: as long as the whole on average, because its length is exponential.
+#[test]
+fn writes_wait_for_the_share_of_time_that_holds_take() {
+    let every_ns = 1_000_000;
+    let mode = Mode { every_ns, least_ns: 0 };
+    let holds = HoldRules { lazy: mode, urgent: mode, urgent_per_s: 0, full_per_s: 2_000_000, pass_share: 0 };
+    let mut front = Front::open(0);
+    front.holds = Some(Holds::new(holds, SEED));
+    let (gap_ns, writes) = (1_000, 4_000_000);
+    let (mut waited, mut longer, mut waits_ns) = (0.0, 0.0, 0.0);
+    for number in 0..writes {
+        let due_ns = number as u64 * gap_ns;
+        let write = Job { time_ns: due_ns, queue: 0, kind: HostOp::Write, pages: 1, service_ns: 0 };
+        while front.next_ns() < due_ns {
+            let now_ns = front.next_ns();
+            let Some(FrontEvent::In(coming)) = front.pop(now_ns) else { continue };
+            let held_ns = coming.ticket.held_ns;
+            waited += f64::from(u8::from(held_ns > 0));
+            longer += f64::from(u8::from(held_ns > every_ns / 4));
+            waits_ns += held_ns as f64;
+            front.is_taken_in(0);
+            front.answered(now_ns, &coming.ticket);
+        }
+        front.offer(due_ns, asked(number, &write));
+    }
+    // Half of the full rate: a quarter of the time.
+    assert!((waited / f64::from(writes as u32) - 0.25).abs() < 0.02, "{waited}");
+    assert!((longer / waited - (-1f64).exp()).abs() < 0.03, "{longer} of {waited}");
+    assert!((waits_ns / waited / (every_ns as f64 / 4.0) - 1.0).abs() < 0.06, "{waits_ns}");
 }
 
 #[test]
