@@ -5,7 +5,7 @@ use std::fs;
 use flashtwin_sim::{device_names, device_toml, resolve, system_names, system_toml};
 use flashtwin_trace::{Recipe, synthesize, workload_names, workload_toml};
 
-use crate::scratch;
+use crate::places::scratch;
 
 /// A system of one's own: refused with a message, or resolved, and then again to the same.
 pub(crate) fn system(bytes: &[u8]) {

@@ -11,7 +11,7 @@ use flashtwin_live::{Export, Writing};
 use flashtwin_sim::{AgedDrives, Recording, resolve, run_following};
 use flashtwin_trace::{ContentSource, PageTrace};
 
-use crate::scratch;
+use crate::places::scratch;
 use crate::traces::short_trace;
 
 const PAGE: usize = 4096;

@@ -9,9 +9,8 @@
 mod configurations;
 mod drives;
 mod peers;
+mod places;
 mod traces;
-
-use std::path::PathBuf;
 
 use flashtwin_bits::SplitMix64;
 
@@ -34,13 +33,6 @@ pub const ALL: [Target; 10] = [
     Target { name: "system", run: configurations::system, seeds: configurations::systems },
     Target { name: "recipe", run: configurations::recipe, seeds: configurations::recipes },
 ];
-
-/// A file of this process and thread for what is read by its path.
-fn scratch(name: &str) -> PathBuf {
-    let thread = format!("{:?}", std::thread::current().id());
-    let number: String = thread.chars().filter(char::is_ascii_digit).collect();
-    std::env::temp_dir().join(format!("flashtwin-fuzz-{}-{number}-{name}", std::process::id()))
-}
 
 /// A seed with some of its bytes changed, moved, repeated or left out, or crossed with another seed.
 pub fn mutant(seeds: &[Vec<u8>], random: &mut SplitMix64) -> Vec<u8> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use flashtwin_live::nbd::{Address, NbdExport, Server, ServerOptions, Uri};
 use flashtwin_live::{Export, MemoryExport, Writing};
 
-use crate::scratch;
+use crate::places::scratch;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What a server says first: two numbers, and what it can do.

@@ -9,7 +9,7 @@ use flashtwin_trace::{
     TraceStream, recover_recording, synthesize, workload_toml,
 };
 
-use crate::scratch;
+use crate::places::scratch;
 
 /// The first byte picks a format, or 0 finds out; the rest is the trace. Every reader refuses it, or reads the same whole
 /// and in a stream, and what was read can be written and read again.
