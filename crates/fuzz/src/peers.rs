@@ -104,7 +104,7 @@ pub(crate) fn client(bytes: &[u8]) {
         let mut page = [0; 512];
         let _ = export.read(0, &mut page, &());
         let _ = export.write(0, &page, Writing::default(), &());
-        let _ = export.extents(0, 4096, 4);
+        let _ = export.extents(0, 4096, 4, &());
         let _ = export.flush();
     }
     hostile.join().expect("the client lets go");
