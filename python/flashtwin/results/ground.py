@@ -18,7 +18,7 @@ from typing import Any
 
 from flashtwin import units
 from flashtwin.results.keys import KEYS, Config, K, mattering, table_of, traits
-from flashtwin.results.trees import leaves, literal
+from flashtwin.results.trees import dig, leaves, literal
 
 #: Names and labels: no result depends on them.
 LABELS = frozenset(name for name, key in KEYS.items() if key.label)
@@ -27,6 +27,10 @@ QUIET = frozenset(name for name, key in KEYS.items() if not (key.label or key.mo
 
 #: With fewer zeroes than this among page reads and writes, what is done with them moves nothing.
 ZEROES_PERCENT = 0.05
+_ZEROES = {
+    "stored": "They lie on flash like other pages (ftl.zero_page = stored; try mapped)",
+    "mapped": "They take no flash, because the map serves them (ftl.zero_page = mapped; try stored)",
+}
 
 #: Systems that are a page allocation: the DS-FTL paper compares them as such.
 ALLOCATIONS = ("dynamic", "hipa")
@@ -125,16 +129,14 @@ def zeroes(trace: Mapping[str, Any], configs: Mapping[str, Config]) -> str | Non
         configs: resolved configurations by system.
     """
     shares = {word: trace.get(f"zero_{word}_percent") or 0.0 for word in ("read", "write")}
-    values = {config["ftl"].get("zero_page", "stored") for config in configs.values()}
+    values = {dig(config, "ftl.zero_page") for config in configs.values()}
     if max(shares.values()) < ZEROES_PERCENT or len(values) != 1:
         return None
-    value = values.pop()
+    value = str(values.pop())
     told = (
         f"Zeroes are {units.percent(shares['read'])} of page reads and {units.percent(shares['write'])} of page writes."
     )
-    other = "stored" if value == "mapped" else "mapped"
-    kept = "take no flash, because the map serves them" if value == "mapped" else "lie on flash like other pages"
-    return f"{told} They {kept} (ftl.zero_page = {value}; try {other})."
+    return f"{told} {_ZEROES[value]}." if value in _ZEROES else None
 
 
 def equal(configs: Mapping[str, Config]) -> dict[str, dict[str, Any]]:
