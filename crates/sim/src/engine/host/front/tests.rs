@@ -150,7 +150,7 @@ impl PlainHold {
         if now < self.next {
             return;
         }
-        let since = self.begins.iter().rev().take(8).last().copied().unwrap();
+        let since = self.begins[self.begins.len().saturating_sub(8)];
         let count = self.writes.iter().filter(|&&at| since <= at && at < now).count() as u64;
         let rate = count * 1_000_000_000 / (now - since);
         let is_urgent = rules.urgent_per_s > 0 && rate >= rules.urgent_per_s;
