@@ -39,7 +39,7 @@ OTHERS = ("micron-7450-max-800", "solidigm-p5520-1920")
 CONTRAST = ("mail", "trans")
 #: Workloads as the papers describe them, each at a scale whose footprint is near that of the captures. They stand on
 #: the drives of `MAIN` with deduplication and copies.
-DESCRIBED: Mapping[str, float] = {"rr-ssd/hadoop": 0.3, "rr-ssd/desktop": 0.2, "ds-ftl/home1": 0.05, "ca-ssd/mids": 0.3}
+DESCRIBED: Mapping[str, float] = {"rr-ssd/hadoop": 0.3, "rr-ssd/desktop": 0.2, "ds-ftl/home1": 0.1, "ca-ssd/mids": 0.5}
 PERIODS = 7
 SEEDS = (1, 2, 3)
 #: The traces that have all seeds on the first drive.
