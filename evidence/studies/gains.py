@@ -288,6 +288,11 @@ def remainder(with_it: float, without: float) -> str:
     return "most of it is gone" if left < 0.5 else "part of it is gone" if left < 0.9 else "the effect stays"
 
 
+def _stays(of: Data) -> bool:
+    """Whether an effect is still there once its cause is switched off."""
+    return bool(remainder(of["with"], of["without"]) == "the effect stays")
+
+
 def _causes_table(data: Data) -> list[str]:
     rows = []
     for one in CAUSES:
@@ -328,7 +333,9 @@ def pages(data: Data) -> Data:
             }
             for placement, load in (("filling", NEAR), ("static", STATIC))
         },
-        "causes": _causes_table(data), "main": MAIN[0],
+        "causes": _causes_table(data), "main": MAIN[0], "fastest": 2**FASTEST,
+        "stays": [name for name, of in data["causes"][CONTRAST[0]].items() if _stays(of)],
+        "kept_up": sorted({trace for _, trace, grounds in _grounds(data) if grounds["knee"] >= FASTEST}),
     }  # fmt: skip
 
 
