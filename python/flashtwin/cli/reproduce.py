@@ -59,7 +59,7 @@ def reproduce(
         traces (DIR): Folder of recorded traces, under their published names or the workloads'; synthetic ones replace
             the rest. Example: --traces fiu
         workloads (A,B,...): Only these workloads. Example: --workloads mail,web
-        scale (SHARE): Size of the synthetic workloads: quick (all papers in 3 minutes), default (30 minutes), or a
+        scale (SHARE): Size of the synthetic workloads: quick (some minutes), default (an hour), or a
             share of the published size. Example: --scale 0.01
         period_s: Length of a day of the traces. Example: --period 1h
         list_: Only list papers and items.
