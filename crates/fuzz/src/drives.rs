@@ -1,14 +1,15 @@
 //! Drives: images with damaged tables, logs of writes to import, aged drives that were kept.
 
 use std::fs;
-use std::sync::{Arc, OnceLock};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use flashtwin_live::drive::{CreateOptions, Drive, DriveOptions, Plan};
 use flashtwin_live::record::{Key, import_log_writes};
 use flashtwin_live::store::fault::FaultMedium;
 use flashtwin_live::{Export, Writing};
-use flashtwin_sim::{AgedDrives, Recording, resolve, run_following};
+use flashtwin_sim::{AgedDrives, Recording, Resolved, SimError, resolve, run_following};
 use flashtwin_trace::{ContentSource, PageTrace};
 
 use crate::places::scratch;
@@ -62,12 +63,14 @@ pub(crate) fn image(bytes: &[u8]) {
         let end = medium.len();
         medium[place % end] = edit[4];
     }
-    let Ok(drive) = Drive::open_on(Arc::new(FaultMedium::of(medium)), &DriveOptions::default()) else {
-        return;
-    };
+    let opened = Drive::open_on(Arc::new(FaultMedium::of(medium)), &DriveOptions::default());
+    assert!(opened.is_ok() || !bytes.is_empty(), "nothing was edited");
+    let Ok(drive) = opened else { return };
     let mut page = [0; PAGE];
     for lpn in 0..drive.size_bytes() as usize / PAGE {
-        if drive.read((lpn * PAGE) as u64, &mut page, &()).is_ok() && !cfg!(fuzzing) {
+        let read = drive.read((lpn * PAGE) as u64, &mut page, &());
+        assert!(read.is_ok() || !bytes.is_empty(), "nothing was edited");
+        if read.is_ok() && !cfg!(fuzzing) {
             let written = lpn < PAGES && page == content(lpn);
             assert!(written || page == [0; PAGE] && drive.read_only().is_some(), "page {lpn} reads wrongly");
         }
@@ -107,7 +110,7 @@ pub(crate) fn logs() -> Vec<Vec<u8>> {
     vec![[superblock, entries.concat()].concat()]
 }
 
-type Replayed = (PageTrace, flashtwin_sim::Resolved);
+type Replayed = (PageTrace, Resolved);
 
 fn replayed() -> &'static Replayed {
     static REPLAYED: OnceLock<Replayed> = OnceLock::new();
@@ -127,31 +130,48 @@ fn replayed() -> &'static Replayed {
     })
 }
 
-fn with_kept_drive(name: &str, kept: Option<&[u8]>) -> Vec<u8> {
-    let (pages, resolved) = replayed();
-    let folder = scratch(name);
-    let drives = AgedDrives::new(folder.clone(), "fuzz".to_owned(), Duration::ZERO, 1 << 30);
-    let run = || run_following(pages, resolved, &(), &Recording::default(), Some(&drives));
-    let path = || fs::read_dir(&folder).ok()?.flatten().map(|entry| entry.path()).next();
-    if path().is_none() {
-        let _ = run();
-    }
-    let path = path().expect("a drive that was kept");
-    let whole = fs::read(&path).expect("what was just written");
-    if let Some(kept) = kept {
-        fs::write(&path, kept).expect("a folder for temporary files");
-        // It is used, or made anew with a note.
-        let _ = run();
-        fs::write(&path, &whole).expect("a folder for temporary files");
-    }
-    whole
+/// A folder with a kept drive, made by a first replay.
+struct Kept {
+    drives: AgedDrives,
+    path: PathBuf,
+    whole: Vec<u8>,
+    summary: String,
 }
 
-/// The file of an aged drive, whose replay goes on from it.
+impl Kept {
+    fn new() -> Self {
+        let folder = scratch("aged");
+        let drives = AgedDrives::new(folder.clone(), "fuzz".to_owned(), Duration::ZERO, 1 << 30);
+        let summary = replay_on(&drives).expect("a replay that works");
+        let path = fs::read_dir(folder).expect("its folder").flatten().next().expect("a kept drive").path();
+        let whole = fs::read(&path).expect("what was just written");
+        Self { drives, path, whole, summary }
+    }
+
+    fn get() -> &'static Mutex<Self> {
+        static KEPT: OnceLock<Mutex<Kept>> = OnceLock::new();
+        KEPT.get_or_init(|| Mutex::new(Self::new()))
+    }
+}
+
+fn replay_on(drives: &AgedDrives) -> Result<String, SimError> {
+    let (pages, resolved) = replayed();
+    let run = run_following(pages, resolved, &(), &Recording::default(), Some(drives))?;
+    Ok(run.summary.to_string())
+}
+
+/// The file of an aged drive, whose replay goes on from it. A file that is not that drive's is told and made anew, so the
+/// results are the same. Only where its digest is not looked at may they be others, or an error.
 pub(crate) fn aged(bytes: &[u8]) {
-    with_kept_drive("aged", Some(bytes));
+    let kept = Kept::get().lock().unwrap_or_else(PoisonError::into_inner);
+    fs::write(&kept.path, bytes).expect("a folder for temporary files");
+    let found = replay_on(&kept.drives);
+    if !cfg!(fuzzing) {
+        assert_eq!(found.expect("a replay that works"), kept.summary);
+        assert_eq!(kept.drives.take_notes().is_empty(), bytes == kept.whole, "who cannot use a file says so");
+    }
 }
 
 pub(crate) fn aged_drives() -> Vec<Vec<u8>> {
-    vec![with_kept_drive("aged-seed", None)]
+    vec![Kept::get().lock().unwrap_or_else(PoisonError::into_inner).whole.clone()]
 }

@@ -1,7 +1,7 @@
 //! Fuzz targets: bytes that nobody thought of, for every parser and for both ends of a connection.
 //!
 //! A target takes any bytes. It must return: refusing them is right, a panic or a wrong answer is a finding. The tests
-//! of this crate give each some thousand mutants of its seeds, on stable Rust. `make fuzz` lets libFuzzer look for new
+//! of this crate give each some hundred mutants of its seeds, on stable Rust. `make fuzz` lets libFuzzer look for new
 //! branches. Checksums are not looked at there (`cfg(fuzzing)`), because a fuzzer would not get past them.
 
 #![allow(missing_docs, reason = "a comment that repeats a name says nothing")]

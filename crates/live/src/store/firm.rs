@@ -18,21 +18,18 @@ pub(crate) struct Firm {
 
 /// Whether another place may do where one failed. A full disk is full everywhere.
 pub(crate) fn is_of_its_place(error: &io::Error) -> bool {
-    use io::ErrorKind::{
-        BrokenPipe, FileTooLarge, InvalidInput, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
-        StorageFull, UnexpectedEof,
-    };
-    let everywhere = [
-        BrokenPipe,
-        FileTooLarge,
-        InvalidInput,
-        PermissionDenied,
-        QuotaExceeded,
-        ReadOnlyFilesystem,
-        StorageFull,
-        UnexpectedEof,
-    ];
-    !everywhere.contains(&error.kind())
+    use io::ErrorKind as Kind;
+    !matches!(
+        error.kind(),
+        Kind::BrokenPipe
+            | Kind::FileTooLarge
+            | Kind::InvalidInput
+            | Kind::PermissionDenied
+            | Kind::QuotaExceeded
+            | Kind::ReadOnlyFilesystem
+            | Kind::StorageFull
+            | Kind::UnexpectedEof
+    )
 }
 
 impl Firm {
