@@ -50,7 +50,8 @@ fn clients_that_stall_delay_nobody() {
             }
         }
     }
-    assert!(served.server.figures().connections >= 63, "they are still there");
+    // The last of the others may be gone already.
+    assert!(served.server.figures().connections >= 62, "they are still there");
     let grown = resident_bytes().saturating_sub(before);
     assert!(grown < promised, "{grown} bytes");
     drop(stalled);
