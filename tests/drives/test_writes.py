@@ -144,6 +144,14 @@ def test_growing_holds_are_found_with_their_modes() -> None:
     assert found["engine.hold_pass_share"] == pytest.approx(0.9, rel=0.01)
 
 
+def test_a_rate_without_waits_contradicts_growing_holds() -> None:
+    """The two percentiles of a single rate agree with the law by chance, as on a drive whose RAM hides its batches."""
+    below = [_held(load, 25e3) for load in (0.2, 0.4)]
+    assert writes.holds(below, [_saturated(100e3)], 100e3)
+    below[0] = replace(below[0], write_us=dict.fromkeys(PERCENTILES, 9.0))
+    assert writes.holds(below, [_saturated(100e3)], 100e3) == []
+
+
 def test_regular_holds_are_found_with_their_modes() -> None:
     def row(rate: float, length_us: float, share: float) -> OpenLoop:
         waits = {name: length_us * (1.0 - (1.0 - PERCENTILES[name]) / share) for name in ("99p", "99p9")}

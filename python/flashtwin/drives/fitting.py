@@ -16,7 +16,7 @@ import numpy as np
 
 from flashtwin.drives import history, measuring, parallelism, twin, writes
 from flashtwin.drives.drive import PROGRAM_PAGES, RESUME_US, FittedDrive, conventional, read_us, settings, usual_dies
-from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN, SPREAD, Estimate, Estimates
+from flashtwin.drives.estimates import BOUNDS, FIFO, ROUND_ROBIN, SPREAD, STALL, Estimate, Estimates
 from flashtwin.drives.laws import Array, amplification
 from flashtwin.drives.model import BUSY, TURN, DriveModel, Telling, at_bound
 from flashtwin.drives.tables import STEADY_OVERWRITES, Measurements, OverwriteRun, SteadyWrites
@@ -436,7 +436,8 @@ def front_end(
     source = f"medians of reads and writes at {row.offered_per_s:,.0f}/s, saturated"
     # Only a write holds a slot for long.
     held = max((write - read) * row.writes_per_s / 1e6, 1.0)
-    if write < _IN_TURN * row.bulk_write_us.get("50p", write):
+    # Behind a batch full queues write again as soon as it ends and wait for all of the next, one that is not full less.
+    if STALL not in keys and write < _IN_TURN * row.bulk_write_us.get("50p", write):
         turn_us = max(read - DriveModel(telling).served_us, 1.0) / TURN
         keys["pages_of_a_turn"] = min(max(turn_us * row.writes_per_s / 1e6, 4.0), 3000.0)
         free.append("pages_of_a_turn")

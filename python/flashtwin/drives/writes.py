@@ -27,6 +27,8 @@ MEDIAN = math.log(2.0)
 _HELD, _CALM = ("99p", "99p9"), 0.66
 #: Misses of the laws of holds; a length that differs by more than this factor is that of another mode.
 _GROWING_MISS, _REGULAR_MISS, _ANOTHER = 0.25, 0.25, 1.5
+#: A rate contradicts the law where it has no waits and the law has such of so many times the least.
+_SURELY_LONG = 2.0
 #: Share of the slots from which a hold may end early, and by how much slow reads are longer that wait for slots.
 _SLOTS_TAKEN, _QUEUED = 0.8, 2.0
 #: So many slots beyond those in use that chance does not take them all.
@@ -91,16 +93,21 @@ def _growing(calm: Sequence[OpenLoop], saturated: Sequence[OpenLoop], knee_per_s
     """
     full = [row for row in saturated if "50p" in row.read_us and "50p" in row.write_us]
     slots = statistics.median([_under_way(row) for row in full]) if full else 0.0
-    every_us = []
+    every_us, quiet_loads = [], []
     for row in calm:
         load = (row.writes_per_s / knee_per_s) ** 2
         for wait_us, beyond in _waits(row):
-            if wait_us < _LEAST_US or wait_us * row.writes_per_s / 1e6 > _SLOTS_TAKEN * slots:
+            if wait_us < _LEAST_US:
+                quiet_loads.append(load * math.log(max(load / beyond, 1.0)))
+            elif wait_us * row.writes_per_s / 1e6 > _SLOTS_TAKEN * slots:
                 continue
-            if load <= beyond:
+            elif load <= beyond:
                 return []
-            every_us.append(wait_us / (load * math.log(load / beyond)))
+            else:
+                every_us.append(wait_us / (load * math.log(load / beyond)))
     if len(every_us) < 2 or _off(every_us) > _GROWING_MISS:
+        return []
+    if statistics.median(every_us) * max(quiet_loads, default=0.0) > _SURELY_LONG * _LEAST_US:
         return []
     source = f"longest writes at light rates, {len(every_us)} percentiles, missed by {_off(every_us):.0%} at most"
     return [
