@@ -9,9 +9,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 #: Files that decide the outcome of a replay.
 REPLAY = (
-    "crates/bits/src", "crates/trace/src", "crates/nand/src", "crates/ftl/src", "crates/sim/src", "systems", "devices",
-    "evidence/studies/drives.py",
+    "crates/bits/src", "crates/trace/src", "crates/nand/src", "crates/ftl/src", "crates/sim/src", "systems",
+    "devices/*.toml", "evidence/studies/drives.py",
 )  # fmt: skip
+#: Drives that were fitted. Only studies that replay on one depend on them.
+TWINS = ("devices/real",)
 #: Files that decide the facts of a trace.
 ANALYSIS = ("crates/bits/src", "crates/trace/src", "crates/analysis/src")
 #: Files that decide the traces made from recipes.
@@ -21,20 +23,29 @@ PAPERS = ("python/flashtwin/papers",)
 
 @functools.cache
 def digest(paths: tuple[str, ...], root: Path = ROOT) -> str:
-    """Sixteen hex digits that change with the code of these files and folders."""
+    """Sixteen hex digits that change with the code of these files and folders, which may be patterns.
+
+    Raises:
+        FileNotFoundError: nothing is there by one of these names. If it was renamed, rename it in its study as well.
+    """
     found = hashlib.sha256()
-    for path in sorted({file for name in paths for file in _files(root / name)}):
+    for path in sorted({file for name in paths for place in _places(root, name) for file in _files(place)}):
         found.update(f"{os.path.relpath(path, root)}\n{_substance(path)}\n".encode())
     return found.hexdigest()[:16]
 
 
+def _places(root: Path, name: str) -> list[Path]:
+    found = list(root.glob(name))
+    if not found:
+        raise FileNotFoundError(root / name)
+    return found
+
+
 def _files(path: Path) -> Iterator[Path]:
-    """The code of a folder without its tests, or the file itself. If it was renamed, rename it above as well."""
+    """The code of a folder without its tests, or the file itself."""
     if path.is_file():
         yield path
         return
-    if not path.is_dir():
-        raise FileNotFoundError(path)
     for file in path.rglob("*"):
         if file.suffix in {".rs", ".py", ".toml"} and file.is_file() and "tests" not in file.relative_to(path).parts:
             yield file

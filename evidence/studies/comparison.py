@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import flashtwin as ft
+from evidence import code
 from evidence.code import ROOT
 from evidence.forms import NOTHING, change, grid, ratio, signed, span, us
-from evidence.studies.drives import AGED, PERIOD_S, drive, figures, preset
+from evidence.studies.drives import AGED, PERIOD_S, drive, figures, preset, trace_period_s
 from evidence.study import CAPTURED, Data, Lab, Study
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
@@ -23,7 +24,6 @@ LANES = (1, 16)
 DESIGNS = ("conventional", "ca-ssd", "rr-ssd")
 #: The papers' workloads at so much of their length. Every trace that was not captured has as many periods.
 OTHERS_SCALE = 0.02
-PERIODS = 7
 #: A figure, the system that it changes from, and the one that it changes to.
 MOVES = {
     "pages programmed": ("programs", "conventional", "ca-ssd"),
@@ -42,7 +42,7 @@ def measure(lab: Lab) -> Data:
         traces[name] = {system: figures(replays[system]) for system in SYSTEMS}
         elsewhere[name] = _places(lab, trace, PERIOD_S)
     for name, trace in lab.others(OTHERS_SCALE):
-        others[name] = _places(lab, trace, trace.info["duration_ns"] / 1e9 / PERIODS)
+        others[name] = _places(lab, trace, trace_period_s(trace))
     return {"traces": traces, "elsewhere": elsewhere, "others": others}
 
 
@@ -150,5 +150,6 @@ STUDY = Study(
     "all systems on the recorded traces, as their papers have them",
     measure,
     pages,
+    (*code.REPLAY, *code.TWINS),
     needs="`--captured DIR`, public traces, `--samples DIR`",
 )

@@ -14,6 +14,8 @@ SPARE = 0.28
 #: The clock. As recorded, from a RAM disk, the bursts are more than 16 chips can take.
 SPEED = 0.1
 PERIOD_S = 120.0
+#: Of a trace that says no period: the recorded ones have seven days.
+PERIODS = 7
 
 AGED: Mapping[str, Value] = {"replay.preload": "footprint"}
 FIGURES = {
@@ -30,6 +32,11 @@ def drive(trace: str) -> dict[str, Value]:
         "device": "ds-ftl", "nand.blocks_per_plane": BLOCKS_PER_PLANE[trace], "replay.speed": SPEED,
         "replay.period_s": PERIOD_S,
     }  # fmt: skip
+
+
+def trace_period_s(trace: ft.Trace) -> float:
+    """Seconds between replications, so that a trace has as many as the recorded ones."""
+    return float(trace.info["duration_ns"]) / 1e9 / PERIODS
 
 
 def blocks(trace: ft.Trace, system: System, spare: float) -> int:

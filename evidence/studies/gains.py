@@ -24,7 +24,7 @@ import flashtwin as ft
 from evidence import code
 from evidence.code import ROOT
 from evidence.forms import NOTHING, change, grid, signed, span
-from evidence.studies.drives import AGED, PERIOD_S, blocks, figures, preset
+from evidence.studies.drives import AGED, PERIOD_S, blocks, figures, preset, trace_period_s
 from evidence.studies.ranges import LEAST, WORDS, sign
 from evidence.study import CAPTURED, Data, Lab, Study
 from flashtwin.drives.history import begin_collection
@@ -40,7 +40,6 @@ CONTRAST = ("mail", "trans")
 #: Workloads as the papers describe them, each at a scale whose footprint is near that of the captures. They stand on
 #: the drives of `MAIN` with deduplication and copies.
 DESCRIBED: Mapping[str, float] = {"rr-ssd/hadoop": 0.3, "rr-ssd/desktop": 0.2, "ds-ftl/home1": 0.1, "ca-ssd/mids": 0.5}
-PERIODS = 7
 SEEDS = (1, 2, 3)
 #: The traces that have all seeds on the first drive.
 SEEDED = ("webvm", "mail", "trans")
@@ -141,7 +140,7 @@ def measure(lab: Lab) -> Data:
         for described, made in lab.others(scale, [name]):
             for drive in MAIN:
                 lab.say(f"{described} on {drive}")
-                ground = {"replay.period_s": made.info["duration_ns"] / 1e9 / PERIODS}
+                ground = {"replay.period_s": trace_period_s(made)}
                 drives[drive][described] = _grid(lab, made, drive, SEEDS[:1], ground, COPYING)
     return {"drives": drives, "causes": causes}
 
@@ -396,5 +395,5 @@ def _panel(panel: Axes, data: Data, rows: Sequence[tuple[str, str]], name: str, 
     panel.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
 
 
-CODE = (*code.REPLAY, "python/flashtwin/drives/history.py", "evidence/studies/ranges.py")
+CODE = (*code.REPLAY, *code.TWINS, "python/flashtwin/drives/history.py", "evidence/studies/ranges.py")
 STUDY = Study("gains", "effects of the designs on drives of today", measure, pages, CODE, drawings)

@@ -13,8 +13,8 @@ from typing import Any
 import flashtwin as ft
 from evidence import code
 from evidence.forms import change, grid, signed, span
-from evidence.studies.comparison import OTHERS_SCALE, PERIODS
-from evidence.studies.drives import AGED, PERIOD_S, SPARE, blocks, figures, preset
+from evidence.studies.comparison import OTHERS_SCALE
+from evidence.studies.drives import AGED, PERIOD_S, SPARE, blocks, figures, preset, trace_period_s
 from evidence.studies.gains import keys, knee
 from evidence.studies.ranges import LEAST
 from evidence.study import CAPTURED, Data, Lab, Study
@@ -120,8 +120,7 @@ def measure_others(lab: Lab) -> Data:
     """The same questions on workloads that no answer was made by."""
     found = {}
     for name, trace in lab.others(OTHERS_SCALE):
-        period_s = trace.info["duration_ns"] / 1e9 / PERIODS
-        found[name] = _cases(lab, trace, {**PAPER, "replay.period_s": period_s}, CLOCKS)
+        found[name] = _cases(lab, trace, {**PAPER, "replay.period_s": trace_period_s(trace)}, CLOCKS)
     return {"cases": found}
 
 
@@ -348,4 +347,4 @@ OTHERS = Study(
     "placement-others", "the same on workloads that no answer was made by", measure_others, others_pages, CODE,
     needs="public traces, `--samples DIR`",
 )  # fmt: skip
-STUDY = Study("placement", "when copying is better than placing", measure, pages, CODE)
+STUDY = Study("placement", "when copying is better than placing", measure, pages, (*CODE, *code.TWINS))
