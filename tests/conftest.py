@@ -32,6 +32,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 #: Guards against hanging only, so it is long: a machine may be busy.
 PATIENCE_S = float(os.environ.get("FLASHTWIN_PATIENCE_S", "300"))
 
+Counted = Callable[[int, str], None]
+
 PROGRAM = Path(sys.executable).with_name("flashtwin")
 
 
@@ -250,6 +252,12 @@ def brief_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 {n % 2} {n % 7:032x}" for n in range(400)]
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
     return path
+
+
+@pytest.fixture
+def counted(record_property: Callable[[str, object], None]) -> Counted:
+    """Says how often a test tried something, for the study `reliability`."""
+    return lambda number, what: record_property(f"counted {what}", number)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from evidence import code, render, studies, study
 from evidence.render import PAGES, ClaimError
-from evidence.studies import gains, ranges
+from evidence.studies import gains, ranges, reliability
 from evidence.studies.drives import AGED, drive, figures
 from evidence.study import Lab, MissingInputError, Study
 
@@ -203,6 +203,38 @@ class TestGains:
         for one in gains.CAUSES:
             for spare, sets in ((gains.SPARE, one.on), (one.spare_off, one.off)):
                 gains.systems((one.base, one.design), {**gains.keys(gains.MAIN[0], trace, spare), **sets})
+
+
+class TestReliability:
+    RUST = """test fair::a ... counted 200 mutants
+.counted 40 power cuts
+test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 9 filtered out; finished in 1.25s
+test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.50s"""
+    PYTHON = """<testsuites><testsuite tests="4" failures="1" errors="0" skipped="1" time="2.0">
+<property name="cpu_s" value="0.3"/><property name="counted kills" value="5"/></testsuite></testsuites>"""
+
+    def test_attempts_are_what_the_tests_say(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        silent = self.RUST.replace("counted", "")
+        said = {"fair": self.RUST, "swarm": silent, "a.py": self.PYTHON, "broken": "error[E0425]"}
+
+        def printed(command: str) -> str:
+            (name,) = said.keys() & {*command.split()}
+            if report := command.partition("--junitxml=")[2]:
+                Path(report).write_text(said[name])
+            return said[name]
+
+        monkeypatch.setattr(reliability, "_printed", printed)
+        monkeypatch.setattr(reliability, "SCRATCH", tmp_path)
+        # Tests that do not say what they tried did what they were asked for.
+        asked = {"swarm": ("SEEDS", "drives", 10)}
+        for tests, expected in (
+            (("live", "fair"), "200 mutants, 40 power cuts, 3 tests"), (("live", "swarm"), "30 drives, 3 tests"),
+            (("a.py",), "5 kills, 3 tests, 1 skipped"),
+        ):  # fmt: skip
+            found = reliability.ran(reliability.Suite("a promise", tests, asked.get(tests[-1])))
+            assert (reliability.tried_words(found), found["failed"]) == (expected, 1)
+        with pytest.raises(RuntimeError, match=r"-- broken --nocapture did not get to its end:\nerror\[E0425\]"):
+            reliability.ran(reliability.Suite("a promise", ("live", "broken")))
 
 
 class TestArtifact:

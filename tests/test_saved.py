@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import flashtwin as ft
-from flashtwin.results import folder, identity, names, together
+from flashtwin.results import identity, names, together
 
 from .conftest import Cli, fiu_trace
 
@@ -84,12 +84,6 @@ def test_one_report_of_two_days(cli: Cli, days: Path) -> None:
     assert text.index("What differs</h2>") < text.index("Findings</h2>")
     assert len(list((out / "runs").iterdir())) == 4
     assert list(ft.Comparison.read(out)) == list(ft.Comparison.of(days / "monday", days / "tuesday"))
-
-
-def test_results_of_another_version_are_said_to_be(cli: Cli, days: Path) -> None:
-    edit(days / "tuesday" / "runs" / "rr-ssd", lambda summary: summary.update(flashtwin="0.0.1"))
-    said = cli("compare", "monday", "tuesday").err
-    assert f"rr-ssd (replay.speed=3): made by flashtwin 0.0.1, this is {folder.VERSION}" in said
 
 
 def test_labels_stay_distinct(days: Path) -> None:

@@ -12,6 +12,7 @@ from evidence.studies import (
     placement,
     ranges,
     real_drives,
+    reliability,
     speed,
     volumes,
     workloads,
@@ -22,5 +23,5 @@ STUDIES: tuple[Study, ...] = (
     demo.STUDY, findings.STUDY, workloads.STUDY, model.STUDY, comparison.STUDY, papers.CAPTURED, peers.STUDY,
     ranges.STUDY, placement.STUDY, placement.OTHERS,
     handles.STUDY, papers.RECIPES_RR_SSD, papers.RECIPES, real_drives.STUDY, gains.STUDY,
-    speed.STUDY, speed.SWEEPS, volumes.STUDY, speed.LIVE,
+    speed.STUDY, speed.SWEEPS, volumes.STUDY, speed.LIVE, reliability.STUDY,
 )  # fmt: skip

@@ -15,7 +15,7 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import PATIENCE_S, started
+from ..conftest import PATIENCE_S, Counted, started
 from . import mounting
 from .serving import flashtwin
 
@@ -114,9 +114,12 @@ SOME, FIFTY = (2, 1, 10), pytest.param(50, 2, 500, marks=pytest.mark.slow)
 
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])
 @pytest.mark.parametrize(("kills", "seed", "least"), [SOME, FIFTY])
-def test_sqlite_keeps_what_it_committed(journal: str, kills: int, seed: int, least: int, tmp_path: Path) -> None:
+def test_sqlite_keeps_what_it_committed(
+    journal: str, kills: int, seed: int, least: int, tmp_path: Path, counted: Counted
+) -> None:
     mounting.needs("ext4")
     assert sqlite_under_kills(tmp_path, journal, kills, seed) > least
+    counted(kills, "kills")
 
 
 #: pgbench's own transaction, and a line that says which of whose it was.
@@ -184,12 +187,13 @@ class Postgres:
 
 
 @pytest.mark.parametrize(("kills", "seed", "least"), [SOME, FIFTY])
-def test_postgresql_keeps_what_it_committed(kills: int, seed: int, least: int) -> None:
+def test_postgresql_keeps_what_it_committed(kills: int, seed: int, least: int, counted: Counted) -> None:
     mounting.needs("ext4")
     with mounting.postgres_folder() as folder:
         base = Postgres(folder, seed)
         again_and_again(folder, "ca-ssd", kills, base.work, base.check)
     assert len(base.committed) > 2 * least
+    counted(kills, "kills")
 
 
 def test_rows_are_what_the_writer_makes_of_them(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import Cli
+from ..conftest import Cli, Counted
 from ..tools import need
 from .nbd import EIO, ENOSPC, PAGE, Client, Pages
 from .serving import SMALL, flashtwin
@@ -102,8 +102,11 @@ def full_by_size(folder: Path, seed: int) -> int:
         pytest.param(full_by_size, range(2_000, 2_050), marks=pytest.mark.slow),
     ],
 )  # fmt: skip
-def test_a_full_disk_costs_no_byte_that_was_flushed(full: Callable[..., int], seeds: range, tmp_path: Path) -> None:
+def test_a_full_disk_costs_no_byte_that_was_flushed(
+    full: Callable[..., int], seeds: range, tmp_path: Path, counted: Counted
+) -> None:
     assert sum(full(tmp_path, seed) > 0 for seed in seeds) > len(seeds) // 10
+    counted(len(seeds), "full disks")
 
 
 def test_check_lists_the_bytes_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:

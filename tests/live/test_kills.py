@@ -8,7 +8,7 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import wait_until
+from ..conftest import Counted, wait_until
 from ..tools import need
 from .nbd import PAGE, Client, Pages
 from .serving import SMALL, flashtwin, run
@@ -71,8 +71,9 @@ SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "ds-ftl")
     ("system", "times"),
     [("ca-ssd", 5), ("rr-ssd", 5), *(pytest.param(name, 50, marks=pytest.mark.slow) for name in SYSTEMS)],
 )
-def test_what_a_flush_promised_outlives_the_server(system: str, times: int, tmp_path: Path) -> None:
+def test_what_a_flush_promised_outlives_the_server(system: str, times: int, tmp_path: Path, counted: Counted) -> None:
     killed(tmp_path, system, times)
+    counted(times, "kills")
 
 
 def test_a_lost_promise_is_seen(tmp_path: Path) -> None:

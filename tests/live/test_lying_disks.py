@@ -9,7 +9,7 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import clean_environment
+from ..conftest import Counted, clean_environment
 from ..tools import need
 from .nbd import PAGE, Client, Pages
 from .serving import SMALL, flashtwin, run
@@ -68,6 +68,7 @@ def lies(folder: Path, system: str, seed: int) -> int:
 
 @pytest.mark.parametrize("system", ["conventional", "ca-ssd", "rr-ssd", "ds-ftl"])
 @pytest.mark.parametrize("seeds", [range(1, 3), pytest.param(range(3, 40), marks=pytest.mark.slow)], ids=str)
-def test_no_byte_is_wrong_on_a_disk_that_lies(system: str, seeds: range, tmp_path: Path) -> None:
+def test_no_byte_is_wrong_on_a_disk_that_lies(system: str, seeds: range, tmp_path: Path, counted: Counted) -> None:
     need("cc")
     assert sum(lies(tmp_path, system, seed) for seed in seeds) > 20, "it lied, and nobody saw"
+    counted(len(seeds), "lying disks")

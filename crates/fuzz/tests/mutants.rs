@@ -1,5 +1,7 @@
 //! Mutants of every target's seeds, the same ones in every run. `FLASHTWIN_SEED` and `FLASHTWIN_MUTANTS` ask for others.
 
+#![allow(clippy::print_stdout, reason = "the study `reliability` states what was tried")]
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flashtwin_bits::SplitMix64;
@@ -15,11 +17,13 @@ fn withstands(target: &Target, mutants: u64) {
         (target.run)(seed);
     }
     let begin = asked("FLASHTWIN_SEED", 0);
-    for number in begin..begin + asked("FLASHTWIN_MUTANTS", mutants) {
+    let mutants = asked("FLASHTWIN_MUTANTS", mutants);
+    for number in begin..begin + mutants {
         let bytes = mutant(&seeds, &mut SplitMix64(number));
         let done = catch_unwind(AssertUnwindSafe(|| (target.run)(&bytes)));
         assert!(done.is_ok(), "mutant {number} of {}: {bytes:?}", target.name);
     }
+    println!("counted {mutants} mutants");
 }
 
 #[test]

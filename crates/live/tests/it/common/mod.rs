@@ -39,6 +39,12 @@ pub(crate) fn seed() -> u64 {
     text.bytes().fold(100, |seed, byte| (seed * 31 + u64::from(byte)) % 1_000_000)
 }
 
+/// Says what a random test tried, for the study `reliability`.
+#[allow(clippy::print_stdout, reason = "shown with --nocapture")]
+pub(crate) fn counted(number: usize, what: &str) {
+    println!("counted {number} {what}");
+}
+
 pub(crate) fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap();
     status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096

@@ -7,7 +7,7 @@ use flashtwin_live::drive::{DriveOptions, Omission};
 use flashtwin_live::store::fault::FaultMedium;
 use flashtwin_live::{Drive, Export};
 
-use crate::common::seed;
+use crate::common::{counted, seed};
 use crate::drive::oracle::{Client, Oracle};
 use crate::drive::scene::{SINGLE, SYSTEMS, Shape, TIGHT, WIDE, check, open};
 
@@ -72,10 +72,13 @@ impl Run {
     }
 
     fn survives_all(&self, system: &str, image: &[u8], steps: impl Iterator<Item = u64>) {
+        let mut cuts = 0;
         for step in steps {
+            cuts += 1;
             self.survives(image, step)
                 .unwrap_or_else(|error| panic!("{system}, seed {}, step {step}: {error}", self.seed));
         }
+        counted(cuts, "power cuts");
     }
 }
 

@@ -7,7 +7,7 @@ use flashtwin_live::Drive;
 use flashtwin_live::drive::DriveOptions;
 use flashtwin_live::store::fault::{Call, FaultMedium};
 
-use crate::common::seed;
+use crate::common::{counted, seed};
 use crate::drive::oracle::{Client, Oracle};
 use crate::drive::scene::{Shape, TIGHT, open};
 
@@ -105,6 +105,7 @@ fn damage_is_told(seed: u64, rounds: u64) {
                 Err(error) => panic!("{system}, seed {seed}, round {round}: {error}"),
             }
         }
+        counted(rounds as usize, "damaged images");
         assert!(
             whole > rounds / 20 && told > rounds / 20,
             "{system}: {whole} did not matter, {told} were told"

@@ -9,7 +9,7 @@ use flashtwin_live::drive::{DriveOptions, Omission, Plan};
 use flashtwin_live::store::fault::{Call, FaultMedium};
 use flashtwin_live::{Drive, Export, Writing};
 
-use crate::common::seed;
+use crate::common::{counted, seed};
 use crate::drive::oracle::{Client, Oracle};
 use crate::drive::scene::{SINGLE, SYSTEMS, Shape, TIGHT, WIDE};
 
@@ -152,6 +152,7 @@ fn everything(seeds: std::ops::Range<u64>, sessions: u64) {
                     .unwrap_or_else(|error| panic!("{system} on {shape:?}, {rates:?}, seed {seed}: {error}"))
             });
             let all: Vec<Outcome> = each.collect();
+            counted(all.len() * sessions as usize, "sessions with failing calls");
             let sum = |of: fn(&Outcome) -> u64| all.iter().map(of).sum::<u64>();
             assert!(sum(|it| it.failed) > 0 && sum(|it| it.errors) > 0, "{system}: {all:?}");
             assert!(

@@ -1,0 +1,152 @@
+"""What was tried to break flashtwin: a promise, the tests that attack it, and how often they did.
+
+`make planted` and `make suites` take longer than a study may, so the results of their last runs are taken from `out`.
+"""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from xml.etree import ElementTree
+
+from evidence.code import ROOT
+from evidence.forms import count, grid, ratio
+from evidence.study import SCRATCH, Data, Lab, Study
+from flashtwin.results.documents import json_or_none
+
+#: Tests say what they tried: Rust prints this line, Python records a property of this name.
+COUNTED = "counted "
+SAID = re.compile(rf"^.*?{COUNTED}(\d+) ([a-z ]+)$", re.MULTILINE)
+ENDED = re.compile(r"test result: \w+\. (\d+) passed; (\d+) failed;.*finished in ([\d.]+)s")
+CARGO = "cargo test --locked --release --config .cargo/test.toml -p flashtwin-{} --tests -- {} --nocapture"
+PYTEST = "python -m pytest -q -n logical --dist worksteal {}"
+
+
+@dataclass(frozen=True)
+class Suite:
+    promise: str
+    #: A crate and the tests of it, or files of Python's tests.
+    tests: tuple[str, ...]
+    #: Of suites that take it from the environment: how often each test tries what.
+    asked: tuple[str, str, int] | None = None
+
+    @property
+    def is_rust(self) -> bool:
+        return not self.tests[0].endswith(".py")
+
+    @property
+    def command(self) -> str:
+        crate, *names = self.tests
+        words = CARGO.format(crate, " ".join(names)) if self.is_rust else PYTEST.format(" ".join(self.tests))
+        return f"env {self.asked[0]}={self.asked[2]} {words}" if self.asked else words
+
+
+ANY_FAULT = "A served drive returns what was written or an error, whatever fails under it"
+CUT = "What a flush promised is there after a power cut or a kill"
+BYTES = "No bytes make a parser or a peer panic, hang or take memory without bound"
+CLIENTS = "A client that stalls, leaves or lies delays and harms no other"
+CONTINUED = "What was interrupted is continued by the same command"
+SUITES = (
+    Suite(ANY_FAULT, ("live", "a_drive_keeps_its_promises"), ("FLASHTWIN_SEEDS", "drives", 10_000)),
+    Suite(ANY_FAULT, ("live", "drive::faults", "drive::damage", "drive::bad_places", "drive::threads")),
+    Suite(ANY_FAULT, ("tests/live/test_lying_disks.py", "tests/live/test_failing_disks.py")),
+    Suite(CUT, ("live", "drive::cuts")),
+    Suite(CUT, ("tests/live/test_kills.py",)),
+    Suite("A database on a served drive keeps what it committed", ("tests/live/test_databases.py",)),
+    Suite(BYTES, ("fuzz", "no_mutant"), ("FLASHTWIN_MUTANTS", "mutants", 10_000)),
+    Suite(BYTES, ("tests/test_fuzz.py",), ("FLASHTWIN_MUTANTS", "mutants", 2_000)),
+    Suite("Wrong input and wrong usage get one message and leave nothing behind", ("tests/test_bad_input.py",)),
+    Suite(CLIENTS, ("live", "fair::", "hostile::", "leaving::")),
+    Suite(CLIENTS, ("tests/live/test_fairness.py",)),
+    Suite(CONTINUED, ("tests/test_interrupt.py", "tests/test_full_disks.py", "tests/test_sweep_kills.py")),
+    Suite("The same inputs give the same bytes", ("tests/test_determinism.py", "tests/test_behaviour.py")),
+    Suite("Every request of a replay completes, and every program has one cause", ("sim", "swarm::")),
+)  # fmt: skip
+
+
+def measure(lab: Lab) -> Data:
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    found = []
+    for suite in SUITES:
+        lab.say(suite.command)
+        tried = ran(suite)
+        if tried["passed"] + tried["failed"] == 0:
+            lab.say("left out: there are no such tests")
+            continue
+        date = datetime.now(UTC).date().isoformat()
+        found.append({"promise": suite.promise, "command": suite.command, "date": date, **tried})
+    out = ROOT / "out"
+    return {
+        "suites": found, "planted": json_or_none(out / "planted.json"),
+        "others": json_or_none(out / "suites.json") or [],
+    }  # fmt: skip
+
+
+def ran(suite: Suite) -> dict[str, Any]:
+    """What a suite tried and found, and its seconds without those of a build."""
+    if suite.is_rust:
+        printed = _printed(suite.command)
+        ends = ENDED.findall(printed)
+        if not ends:
+            raise RuntimeError(f"{suite.command} did not get to its end:\n{printed[-2000:]}")
+        passed, failed = (sum(int(end[at]) for end in ends) for at in (0, 1))
+        return _result(suite, passed, failed, 0, sum(float(end[2]) for end in ends), SAID.findall(printed))
+    report = SCRATCH / "tests.xml"
+    report.unlink(missing_ok=True)
+    _printed(f"{suite.command} --junitxml={report}")
+    if not report.is_file():
+        return _result(suite, 0, 0, 0, 0.0, ())
+    (whole,) = ElementTree.parse(report).getroot().iter("testsuite")
+    failed, skipped = (sum(int(whole.get(one, 0)) for one in of) for of in (("failures", "errors"), ("skipped",)))
+    properties = [(one.get("value", "0"), one.get("name", "")) for one in whole.iter("property")]
+    said = [(number, name.removeprefix(COUNTED)) for number, name in properties if name.startswith(COUNTED)]
+    passed = int(whole.get("tests", 0)) - failed - skipped
+    return _result(suite, passed, failed, skipped, float(whole.get("time", 0)), said)
+
+
+def _printed(command: str) -> str:
+    words = [sys.executable if word == "python" else word for word in command.split()]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def _result(
+    suite: Suite, passed: int, failed: int, skipped: int, seconds: float, said: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
+    """What was tried is what the tests said; else what each was asked for."""
+    tried: Counter[str] = Counter()
+    for number, what in said:
+        tried[what] += int(number)
+    if not tried and suite.asked:
+        tried[suite.asked[1]] = suite.asked[2] * (passed + failed)
+    return {"tried": tried, "passed": passed, "failed": failed, "skipped": skipped, "seconds": round(seconds, 1)}
+
+
+def tried_words(one: Mapping[str, Any]) -> str:
+    words = [f"{count(number)} {what}" for what, number in one["tried"].items()]
+    skipped = [f"{one['skipped']} skipped"] if one["skipped"] else []
+    return ", ".join([*words, f"{one['passed'] + one['failed']} tests", *skipped])
+
+
+def pages(data: Data) -> Data:
+    """The tables of the page; without those of `make planted` and `make suites`, if these have not been run."""
+    rows = [[one["promise"], tried_words(one), one["failed"], ratio(one["seconds"], 0), one["date"]]
+            for one in data["suites"]]  # fmt: skip
+    columns = ("suite", "version", "passed", "failed", "skipped", "reason", "seconds", "date")
+    return {
+        "promises": grid(["promise", "tried", "findings", "seconds", "date"], rows),
+        "commands": grid(["promise", "command"], ([one["promise"], f"`{one['command']}`"] for one in data["suites"])),
+        "planted": data["planted"],
+        "others": grid(columns, ([one[name] for name in columns] for one in data["others"])) if data["others"] else [],
+    }  # fmt: skip
+
+
+STUDY = Study(
+    "reliability", "what was tried to break it", measure, pages,
+    code=("crates/*/src", "crates/*/tests", "python/flashtwin", "tests"),
+    needs="Linux and the tools of `tests/tools.toml`",
+)  # fmt: skip
