@@ -124,8 +124,11 @@ def fitted_rows(system: System) -> FittedRows | None:
     parts = re.fullmatch(r"Fitted on (.+), (\S+) GiB in use: open loop at (.+)/s\. Runs: (.*)\.", source)
     if parts is None:
         return None
-    rates = frozenset(float(rate) for rate in parts[3].split(", "))
-    return FittedRows(parts[1], float(parts[2]), rates, frozenset(parts[4].split("; ")))
+    try:
+        rates = frozenset(float(rate) for rate in parts[3].split(", "))
+        return FittedRows(parts[1], float(parts[2]), rates, frozenset(parts[4].split("; ")))
+    except ValueError:
+        return None
 
 
 def conventional(estimates: Estimates) -> System:
