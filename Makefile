@@ -29,7 +29,7 @@ QUICK := tests/test_structure.py tests/test_advice.py tests/report/test_findings
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
-.PHONY: help build demo extras check cross test test-slow planted mutants fuzz bench evidence lint format docs lock clean tools
+.PHONY: help build demo extras check cross test test-slow planted mutants fuzz bench evidence lint deny format docs lock clean tools
 
 help: ## this list
 	@echo "flashtwin: replay real block traces on SSDs that deduplicate, replicate and redirect"
@@ -157,6 +157,11 @@ lint: $(VENV)/.dev ## formatters in check mode, linters of both languages, and t
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/python .ci/structure.py
+
+deny: tools ## licences, sources and known faults of all crates, by deny.toml
+	@command -v cargo-deny >/dev/null || { \
+		echo "flashtwin: cargo-deny not found; install it: cargo install --locked cargo-deny" >&2; exit 1; }
+	cargo deny --locked check
 
 format: $(VENV)/.dev ## format both languages in place
 	cargo fmt --all

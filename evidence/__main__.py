@@ -4,6 +4,7 @@
     python -m evidence --captured DIR STUDY    these studies, whether the code has changed or not
     python -m evidence --status                by which code, when and in which time each study was made
     python -m evidence --pages                 make the pages from the records
+    python -m evidence --pack FILE.tar.xz      one archive of evidence/data for a release, if it is what the records say
     python -m evidence --summarize             make the records again from evidence/data, then the pages
 
 An interrupted study goes on where it was: every replay is kept as it finishes, below out/evidence.
@@ -13,10 +14,11 @@ import argparse
 import os
 import re
 import sys
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from evidence import render, studies
+from evidence import code, render, studies
 from evidence.study import INPUTS, Lab, MissingInputError, Study
 from flashtwin.results import folder
 
@@ -27,6 +29,8 @@ def main() -> int:
         return _status()
     if arguments.pages:
         return _pages()
+    if arguments.pack:
+        return _packed(arguments.pack)
     if arguments.summarize:
         for study in studies.STUDIES:
             say(f"{study.name}: {'record written' if study.summarize() else 'no data in evidence/data'}")
@@ -68,8 +72,22 @@ def _parsed() -> argparse.Namespace:
         )
     parser.add_argument("--status", action="store_true", help="print by which code each study was made")
     parser.add_argument("--pages", action="store_true", help="make the pages from the records")
+    parser.add_argument("--pack", type=Path, metavar="FILE", help="pack evidence/data for a release")
     parser.add_argument("--summarize", action="store_true", help="make the records again from evidence/data")
     return parser.parse_args()
+
+
+def _packed(archive: Path) -> int:
+    """Packs the data behind every record; 1, and no archive, if those of a study are not here."""
+    found = {study.name: study.data() for study in studies.STUDIES}
+    if lacking := [name for name, path in found.items() if path is None]:
+        say(f"not the data of their records, or not here: {', '.join(lacking)}; make these studies again")
+        return 1
+    with folder.writing(archive) as partial, tarfile.open(partial, "w:xz") as packed:
+        for path in filter(None, found.values()):
+            packed.add(path, path.relative_to(code.ROOT))
+    say(f"{archive} written")
+    return 0
 
 
 def _status() -> int:

@@ -134,6 +134,10 @@ def _key(trace: ft.Trace, system: System) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class Study:
     """A question, its measurement, and the code that decides the answer."""
@@ -172,6 +176,12 @@ class Study:
         record = self.record()
         return record is None or record["code"] != self.digest
 
+    def data(self) -> Path | None:
+        """The full data of the record, or None if they are not here."""
+        record, path = self.record(), DATA / f"{self.name}.json"
+        is_whole = record is not None and path.is_file() and _digest(path.read_text(encoding="utf-8")) == record["data"]
+        return path if is_whole else None
+
     def run(self, lab: Lab) -> None:
         lab.traces, lab.reused, begun = {}, False, time.monotonic()
         # The code that is there now measures, whatever is edited meanwhile.
@@ -192,7 +202,7 @@ class Study:
             folder.write_text(path, other)
         record = {
             "study": self.name, "title": self.title, "command": self.command, **made,
-            "data": hashlib.sha256(text.encode()).hexdigest()[:16], "figures": self.figures(data),
+            "data": _digest(text), "figures": self.figures(data),
         }  # fmt: skip
         self.path.parent.mkdir(parents=True, exist_ok=True)
         folder.write_text(self.path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
