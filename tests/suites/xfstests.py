@@ -1,6 +1,7 @@
 """xfstests on served drives: nbdfuse and loop devices for its two devices, one test at a time.
 
-What fails on plain files behind loop devices as well is not the drive's fault, and counts as skipped.
+What fails on plain files behind loop devices as well is not the drive's fault, and counts as skipped. Two runs at the
+same time spoil each other: a test runs in mounts of its own, which keep those of the other run.
 """
 
 import contextlib
@@ -38,10 +39,10 @@ def version() -> str:
 def cases(folder: Path) -> Iterator[Case]:
     tests = LIST.read_text(encoding="ascii").split()
     for number, (system, kind) in enumerate(GROUPS):
-        with drives(system, folder / f"{system}-{kind}", kind) as devices, contextlib.ExitStack() as later:
-            beside = Plain(folder / f"plain-{kind}", kind, later)
+        own = folder / f"{system}-{kind}"
+        with drives(system, own, kind) as devices, plain(own / "plain", kind) as beside:
             for test in tests[number :: len(GROUPS)]:
-                yield Case(f"{system} {kind} {test}", partial(checked, devices, kind, test, beside))
+                yield Case(f"{system} {kind} {test}", partial(checked, devices, beside, kind, test))
 
 
 Devices = tuple[Path, Path]
@@ -64,27 +65,20 @@ def drives(system: str, folder: Path, kind: str) -> Iterator[Devices]:
         (folder / f"{name}.img").unlink()
 
 
-class Plain:
-    """Loop devices on plain files, made when they are first asked for."""
-
-    def __init__(self, folder: Path, kind: str, stack: contextlib.ExitStack) -> None:
-        self.folder, self.kind, self.stack = folder, kind, stack
-        self.found: list[Path] = []
-
-    @property
-    def devices(self) -> Devices:
-        if not self.found:
-            self.folder.mkdir(exist_ok=True)
-            for name in ("test", "scratch"):
-                loop = Path(run("losetup", "--find", "--show", blank(self.folder / name, SIZE)).strip())
-                self.stack.callback(run, "losetup", "--detach", loop)
-                self.found.append(loop)
-            run(*mounting.MAKE[self.kind], self.found[0])
-        return self.found[0], self.found[1]
+@contextlib.contextmanager
+def plain(folder: Path, kind: str) -> Iterator[Devices]:
+    """The same on plain files."""
+    folder.mkdir()
+    with contextlib.ExitStack() as stack:
+        loops = [run("losetup", "--find", "--show", blank(folder / name, SIZE)).strip() for name in ("test", "scratch")]
+        for loop in loops:
+            stack.callback(run, "losetup", "--detach", loop)
+        run(*mounting.MAKE[kind], loops[0])
+        yield Path(loops[0]), Path(loops[1])
 
 
-def checked(devices: Devices, kind: str, test: str, beside: Plain) -> None:
-    if (said := failure(devices, kind, test)) and (there := failure(beside.devices, kind, test)):
+def checked(devices: Devices, beside: Devices, kind: str, test: str) -> None:
+    if (said := failure(devices, kind, test)) and (there := failure(beside, kind, test)):
         pytest.skip(f"fails on a plain file as well: {there}")
     assert not said, said
 
