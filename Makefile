@@ -29,7 +29,8 @@ QUICK := tests/test_structure.py tests/test_advice.py tests/report/test_findings
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
-.PHONY: help build demo extras check cross test test-slow planted mutants fuzz bench evidence lint deny format docs lock clean tools
+.PHONY: help build demo extras check cross test test-slow planted mutants fuzz suites bench evidence lint deny format docs lock clean \
+	tools
 
 help: ## this list
 	@echo "flashtwin: replay real block traces on SSDs that deduplicate, replicate and redirect"
@@ -126,6 +127,12 @@ fuzz: tools ## feed a parser or a peer (FUZZ=trace, image, server, ...) with byt
 	@mkdir -p out/fuzz/$(FUZZ) out/fuzz/found
 	FUZZ=$(FUZZ) target/fuzz/$(HOST)/release/fuzz out/fuzz/$(FUZZ) -max_total_time=$(SECONDS) -rss_limit_mb=2048 \
 		-malloc_limit_mb=512 -timeout=30 -max_len=65536 -artifact_prefix=out/fuzz/found/$(FUZZ)- -print_final_stats=1
+
+# One of them, or one case of it: make suites SUITES=fio ONLY='ca-ssd kills'
+SUITES ?=
+ONLY ?=
+suites: build $(VENV)/.dev ## suites of others against served drives, for hours: XFSTESTS=DIR, LIBNBD=DIR and NBD=DIR name built clones; out/suites.json
+	@XFSTESTS="$(XFSTESTS)" LIBNBD="$(LIBNBD)" NBD="$(NBD)" $(BIN)/python -m tests.suites $(SUITES) --only "$(ONLY)"
 
 # For example: make new-policy KIND=victim NAME=oldest MODEL=fifo, or in Python: KIND=victim NAME=oldest FILE=oldest.py
 KIND ?= replication

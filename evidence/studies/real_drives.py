@@ -20,7 +20,6 @@ from evidence.study import Data, Lab, Study
 from flashtwin.drives import comparing, fitting, results
 from flashtwin.drives.comparing import BELOW_THE_KNEE, CLOSED_LOOP, SATURATED
 from flashtwin.drives.drive import FittedDrive
-from flashtwin.progress import Notify
 from flashtwin.results import folder
 
 DEVICES = ROOT / "devices" / "real"
@@ -52,7 +51,10 @@ def measure(lab: Lab) -> Data:
     fits = [(name, seed, True) for name in names for seed in SEEDS] + [(name, SEEDS[0], False) for name in names]
     lab.reused |= any(_place(scratch, fit).is_file() for fit in fits)
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        found = dict(zip(fits, pool.map(partial(_kept, scratch, measurements, lab.say), fits), strict=True))
+        found = {}
+        for fit, made in zip(fits, pool.map(partial(_kept, scratch, measurements), fits), strict=True):
+            found[fit] = made
+            lab.say(f"{_place(scratch, fit).stem}: {len(made['rows'])} figures")
     drives = {}
     for name in names:
         first, *again = (found[name, seed, True] for seed in SEEDS)
@@ -71,12 +73,11 @@ def _place(scratch: Path, fit: _Fit) -> Path:
     return scratch / f"{name}-{seed}-{'half' if is_half else 'all'}.json"
 
 
-def _kept(scratch: Path, measurements: Path, say: Notify, fit: _Fit) -> Mapping[str, Any]:
+def _kept(scratch: Path, measurements: Path, fit: _Fit) -> Mapping[str, Any]:
     """A fit. An interrupted study goes on behind the last that is done."""
     place, (name, seed, is_half) = _place(scratch, fit), fit
     if not place.is_file():
         measured = results.read_results(measurements, name)
-        say(f"{place.stem}: {len(measured.open_loop)} rates")
         drive = fitting.fit_drive(fitting.every_other(measured) if is_half else measured, seed=seed)
         rows = comparing.compared(measured, fitting.predicted(drive, measured, seed=len(SEEDS) + seed), drive.seen)
         folder.write_text(place, json.dumps({

@@ -52,3 +52,5 @@ def test_the_device_file_names_the_rows_that_the_fit_has_seen(tmp_path: Path) ->
     for other in (Measurements("yours", SEEN.open_loop), Measurements("mine", SEEN.open_loop, unit="b")):
         assert rows.among(other).open_loop == ()
     assert fitted_rows(ft.system("conventional", device="tlc-unit-2021")) is None
+    file.write_text(fitted().toml.replace("open loop at 20000", "open loop at many"), encoding="utf-8")
+    assert fitted_rows(ft.system("rr-ssd", device=str(file))) is None

@@ -198,6 +198,12 @@ cut = real_but("001-read-alone.json", lambda text: text[: len(text) // 2])
          "job 'read-alone': times_50p is 0.06: no response time in microseconds"),
         (lambda folder: (folder / "a.json").touch(), "a.json: the file is empty; did fio fail"),
         (cut, "001-read-alone.json: the JSON is cut or damaged"),
+        (one(alone("experiment=read-depth depth=999999999")), "job 'read-alone': 1e\\+09 requests under way"),
+        (one(alone("experiment=read-depth depth=1e300")), "job 'read-alone': its description has no depth=NUMBER"),
+        (one(made.job("a", "experiment=uniform fill=8192 of=999999999", write=made.side(1e4, READ))),
+         "uniform at 0.0 GiB: parts 2, 3,.* of 999999999 are missing"),
+        (one(made.job("a", "experiment=read-depth depth=1", read=made.side(1e-6, READ) | {"total_ios": 1})),
+         "1e-06 requests a second: no drive does that"),
         (two_drives, "measurements of several drives; name one of them: mine, yours"),
         (unsteady, "uniform at 10.0 GiB: the drive was not in its steady state.*SNIA allows.*--overwrites 8"),
         (run_but(lambda folder: (folder / "001-uniform-7.json").unlink()),
@@ -377,60 +383,7 @@ def test_other_files_in_the_folder_do_not_matter(tmp_path: Path) -> None:
     assert any("there is no experiment 'read-backwards'" in note for note in notes)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_files_cut_anywhere_end_in_a_message_or_in_rows(seed: int, tmp_path: Path) -> None:
-    random = np.random.default_rng(seed)
-    shutil.copytree(REAL, tmp_path, dirs_exist_ok=True)
-    made.overwriting(tmp_path, 10, 10, 1.5)
-    made.open_loop(tmp_path, 11, 40e3, 100e3, fill_gib=10)
-    (tmp_path / "latency.csv").write_text(
-        "drive,fill_gib,offered_per_s,reads_per_s,writes_per_s,read_us_50p\nmine,10,2000,1000,900,80\n"
-    )
-    files = sorted(tmp_path.iterdir())
-    for file in random.choice(np.array(files, dtype=object), 8, replace=False):
-        whole = file.read_bytes()
-        file.write_bytes(whole[: int(random.integers(0, len(whole)))])
-        for skip_bad in (False, True):
-            assert len(message(tmp_path, skip_bad=skip_bad)) < 600
-        file.write_bytes(whole)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_values_of_any_kind_end_in_a_message_or_in_rows(seed: int, tmp_path: Path) -> None:
-    random = np.random.default_rng(seed)
-    made.open_loop(tmp_path, 1, 40e3, 100e3, fill_gib=10)
-    made.overwriting(tmp_path, 2, 10, 1.5, rates=(80e3,) * 4)
-    made.result(tmp_path / "003-own.json", untagged(iodepth=8), untagged(rw="write", write=percentiles(p50=80)))
-    names = (
-        "001-open-loop.json",
-        "003-own.json",
-        "002-uniform-2.json",
-        "002-uniform-4.after.ocp.json",
-        "002-uniform-4.before.smart.json",
-    )
-    for name in names:
-        file = tmp_path / name
-        whole = file.read_text()
-        for _ in range(20):
-            value = json.loads(whole)
-            damage(value, random)
-            file.write_text(json.dumps(value))
-            for skip_bad in (False, True):
-                assert len(message(tmp_path, skip_bad=skip_bad)) < 900
-        file.write_text(whole)
-
-
-def damage(value: Any, random: np.random.Generator) -> None:
-    """Puts something else in place of one value anywhere in a document."""
-    others: list[Any] = [None, -1, 0, 1e400, float("nan"), "", "many", [], {}, {"a": 1}, [1], True, 10**30, "9" * 400]
-    while True:
-        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-        key = keys[int(random.integers(len(keys)))]
-        below = value[key]
-        if not isinstance(below, dict | list) or not below or random.random() < 0.2:
-            if random.random() < 0.2:
-                del value[key]
-            else:
-                value[key] = others[int(random.integers(len(others)))]
-            return
-        value = below
+def test_equal_experiments_may_differ_in_their_times(tmp_path: Path) -> None:
+    for name, times in (("a", READ), ("b", {61.0: 9}), ("c", READ)):
+        made.result(tmp_path / f"{name}.json", made.job("a", "experiment=read-alone", read=made.side(1e4, times)))
+    assert len(read(tmp_path)[0].alone) == 2

@@ -74,6 +74,11 @@ def test_rates_that_no_drive_has_tell_no_units() -> None:
     rows = [Depth(2**power, rate, {}) for power, rate in enumerate((9e3, 16e3, 20e3, 60e3, 43e3, 150e3, 55e3, 57e3))]
     (found,) = parallelism.parallel_units(rows, None)
     assert (found.value, found.is_measured) == ("unknown", False)
+    for greatest in (40e3, 1e12):
+        # An interval beyond all numbers, and a first guess beyond the bounds.
+        rates = (10e3, 20e3, 40e3, 80e3, greatest)
+        found = parallelism.parallel_units([Depth(1 << at, rate, {}) for at, rate in enumerate(rates)], None)
+        assert not found[0].is_measured
     (found,) = parallelism.parallel_units(rows[:3], None)
     assert "depth 1 and four more" in found.source
 

@@ -1,5 +1,6 @@
 """Hidden drives, measured by the twin itself, come out of a fit as they were."""
 
+import itertools
 import math
 import statistics
 from concurrent.futures import ProcessPoolExecutor
@@ -24,7 +25,7 @@ from flashtwin.drives.drive import (
     RESUME_US,
     SENSE_PAGES,
 )
-from flashtwin.drives.estimates import Estimates
+from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.fitting import VICTIMS
 from flashtwin.replays.presets import System
 
@@ -109,8 +110,8 @@ class Recovery:
 
     name: str
     problems: list[str]
-    #: Of each key with an interval: whether the value lies in it, and its width by the value.
-    intervals: dict[str, tuple[bool, float]]
+    #: Of each key with an interval: its value, and the estimate.
+    intervals: dict[str, tuple[float, Estimate]]
 
 
 def recover(seed: int, *, has_batches: bool) -> Recovery:
@@ -127,17 +128,14 @@ def recover(seed: int, *, has_batches: bool) -> Recovery:
     return Recovery(f"{seed}, {'batches' if has_batches else 'smooth'}", problems, intervals(drive, found))
 
 
-def intervals(drive: System, found: Estimates) -> dict[str, tuple[bool, float]]:
+def intervals(drive: System, found: Estimates) -> dict[str, tuple[float, Estimate]]:
     known = {"space_gib": measuring.space_gib(drive), "overhead": measuring.overhead(drive)}
     for key in ("nand.read_us", "nand.program_us", "engine.controller_us", "engine.suspend_us",
                 "engine.suspend_slice_us", "engine.resume_us", "engine.collection_batch_us",
                 "engine.write_buffer_pages", "engine.slots"):  # fmt: skip
         table, name = key.split(".")
         known[key] = float(drive.config[table][name])
-    return {
-        one.key: (one.low <= known[one.key] <= one.high, (one.high - one.low) / one.number)
-        for one in found if one.key in known and one.low is not None and one.high is not None and one.number
-    }  # fmt: skip
+    return {one.key: (known[one.key], one) for one in found if one.key in known and one.low is not None}
 
 
 @pytest.mark.slow
@@ -147,10 +145,11 @@ def test_hidden_drives_are_recovered_and_their_intervals_hold() -> None:
         found = list(pool.map(_recover, drives))
     inside: dict[str, list[bool]] = {}
     widths: dict[str, list[float]] = {}
-    for one in found:
-        for key, (is_inside, width) in one.intervals.items():
-            inside.setdefault(key, []).append(is_inside)
-            widths.setdefault(key, []).append(width)
+    for key, (value, one) in itertools.chain.from_iterable(recovery.intervals.items() for recovery in found):
+        assert one.low is not None
+        assert one.high is not None
+        inside.setdefault(key, []).append(one.low <= value <= one.high)
+        widths.setdefault(key, []).append((one.high - one.low) / value)
     for key, held in inside.items():
         width = statistics.median(widths[key])
         print(f"{key}: {sum(held)} of {len(held)} in the interval, median width {width:.1%}")  # noqa: T201

@@ -10,6 +10,7 @@ from tests import tiny
 from tests.tiny import summary
 
 from flashtwin import report, units
+from flashtwin.results.reading import load
 
 
 def change(new: float, old: float) -> float:
@@ -151,3 +152,23 @@ def test_nothing_is_so_because_of_anything(made: Callable[..., Path]) -> None:
     for folder in (four, idle):
         for text in texts(folder).values():
             assert "because" not in text
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [("pages_programmed", [], "a number"), ("partitions", 0.5, "a list"), ("system", {"a": 1}, "a text"),
+     ("response", "many", "an object"), ("erases", {"total": True}, "a number")],
+)  # fmt: skip
+def test_a_run_with_values_of_another_kind_is_left_out(field: str, value: object, expected: str, study: Path) -> None:
+    tiny.edit_summary(study, "rr-ssd", lambda summary: summary.update({field: value}))
+    (problem,) = load(study).problems
+    assert problem.startswith("run `rr-ssd` is left out: ")
+    assert f"summary.json: {field}" in problem
+    assert f"expected {expected}; make these results again" in problem
+
+
+def test_a_damaged_table_of_blocks_is_named(study: Path) -> None:
+    file = study / "runs" / "rr-ssd" / "request_block_histogram.parquet"
+    file.write_bytes(b"PAR1 and no more")
+    with pytest.raises(report.ReportError, match=r"request_block_histogram\.parquet: not a readable Parquet file"):
+        report.findings(study, count=100)

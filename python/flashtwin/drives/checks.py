@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flashtwin.drives.tables import OpenLoop, OverwriteRun, SingleRequests
+from flashtwin.drives.tables import Depth, OpenLoop, OverwriteRun, SingleRequests
 
 #: SNIA's Solid State Storage Performance Test Specification, 2.1.24: in five rounds the rate stays within 20 % of its
 #: mean, and a line through it rises or falls by 10 % at most.
@@ -21,6 +21,8 @@ _KEPT = 0.9
 PARTS = 100
 #: Bytes of the medium by bytes of the host, GiB in use, and response times in microseconds; others have another unit.
 _POSSIBLE_WA, _MOST_GIB, _POSSIBLE_US = (0.05, 100.0), float(1 << 20), (0.5, 60e6)
+#: Requests a second, and requests under way, beyond which no drive is.
+_POSSIBLE_PER_S, _MOST_UNDER_WAY = (1e-3, 1e9), 1 << 14
 #: A median is at most this many times the mean of the requests that may be under way.
 _LONGEST_QUEUE = 4
 #: A median of a rate is at most this many times that of a greater one that the drive keeps up with as well.
@@ -32,6 +34,10 @@ def impossible(row: object) -> str | None:
     rates = [getattr(row, name) for name in ("per_s", "reads_per_s", "writes_per_s") if hasattr(row, name)]
     if rates and not any(rates):
         return "it served nothing; run it again, or delete it"
+    if strange := [rate for rate in rates if rate and not _POSSIBLE_PER_S[0] <= rate <= _POSSIBLE_PER_S[1]]:
+        return f"{strange[0]:g} requests a second: no drive does that; is it in another unit?"
+    if isinstance(row, Depth) and row.depth > _MOST_UNDER_WAY:
+        return f"{row.depth:g} requests under way: {_MOST_UNDER_WAY:,} at most are expected; delete it"
     if isinstance(row, OpenLoop) and (reason := _impossible_load(row, sum(rates))):
         return reason
     if isinstance(row, OpenLoop | OverwriteRun) and row.fill_gib > _MOST_GIB:

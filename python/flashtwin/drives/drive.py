@@ -30,8 +30,10 @@ ERASE_US, RESUME_US, BUS_MT_S, COMMAND_NS = 3500.0, 5.0, 1600.0, 150
 METADATA_BYTES = 512
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
 BUFFER_PAGES = 4096
-#: Types of flash page that decide the share of fast ones, or spread the times of an idle die by more than this share.
+#: Types of flash page that spread the times of an idle die by more than this share.
 _PAGE_TYPES, _EVEN = 12, 0.05
+#: Or that tell the share of fast ones: few where these are as near as that, because a median steps at a half.
+_SHARE_TYPES, _SHARE_OFF = 48, 0.01
 #: Most requests that a queue sends in a turn.
 _MOST_BURST = 64
 #: Below this an overhead is none: one unit of two hundred.
@@ -124,8 +126,11 @@ def fitted_rows(system: System) -> FittedRows | None:
     parts = re.fullmatch(r"Fitted on (.+), (\S+) GiB in use: open loop at (.+)/s\. Runs: (.*)\.", source)
     if parts is None:
         return None
-    rates = frozenset(float(rate) for rate in parts[3].split(", "))
-    return FittedRows(parts[1], float(parts[2]), rates, frozenset(parts[4].split("; ")))
+    try:
+        rates = frozenset(float(rate) for rate in parts[3].split(", "))
+        return FittedRows(parts[1], float(parts[2]), rates, frozenset(parts[4].split("; ")))
+    except ValueError:
+        return None
 
 
 def conventional(estimates: Estimates) -> System:
@@ -211,8 +216,11 @@ def _read_types(keys: Mapping[str, float]) -> list[float]:
     base = keys["idle_read_us"]
     fast = max(base - before_flash_us(keys["engine.controller_us"]), 1.0)
     if "slow_page_more_us" in keys:
-        few = round(keys["fast_page_share"] * _PAGE_TYPES)
-        return [round(fast, 2)] * few + [round(fast + keys["slow_page_more_us"], 2)] * (_PAGE_TYPES - few)
+        share, count = keys["fast_page_share"], _PAGE_TYPES
+        if abs(round(share * count) / count - share) > _SHARE_OFF:
+            count = _SHARE_TYPES
+        few = round(share * count)
+        return [round(fast, 2)] * few + [round(fast + keys["slow_page_more_us"], 2)] * (count - few)
     jitter = keys.get("idle_read_spread", 0.0)
     if jitter <= _EVEN:
         return []

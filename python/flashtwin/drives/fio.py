@@ -91,9 +91,9 @@ class FioJob:
         """
         text = self.tags.get(tag, {"part": "1", "of": "1"}.get(tag, ""))
         value = _float(text)
-        if value is None or value < 0:
+        if value is None or not 0 <= value <= 1e18:
             raise DriveError(
-                f"{self.place}: its description has no {tag}=NUMBER but '{text}'; use the job files of "
+                f"{self.place}: its description has no {tag}=NUMBER but '{text[:60]}'; use the job files of "
                 "`flashtwin fit jobs`, whose script sets all variables"
             )
         return value

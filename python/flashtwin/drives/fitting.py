@@ -47,8 +47,8 @@ _SHARED, _PASSED = 0.5, 0.12
 _LIGHTEST = 5.0
 #: A miss of the laws at a bound by which a drive is none that the model can be, as a logarithm.
 _NONE = 0.4
-#: Draws of the bootstrap, and deviations of a twin's figures from seed to seed, as logarithms.
-_DRAWS, _SEED_DEVIATION = 60, 0.02
+#: Draws of the bootstrap, and deviations of a twin's figures and amplifications from seed to seed, as logarithms.
+_DRAWS, _SEED_DEVIATION, _AMPLIFIED_DEVIATION = 60, 0.02, 0.004
 #: Keys that people know by another name.
 _NAMES = {"idle_read_us": "nand.read_us", "slow_page_more_us": "nand.read_us", "space_gib": "spare"}
 _RESUME = "engine.resume_us"
@@ -177,7 +177,7 @@ class FitCase:
         amplified = self.model.by_laws(self.keys)[:runs] + self.shifts[:runs]
         figures = self.model.of_rows(amplified.tolist(), below, saturated, alone)
         errors = np.full(figures.size, _SEED_DEVIATION)
-        errors[:runs], errors[-2:] = 0.0, error
+        errors[:runs], errors[-2:] = _AMPLIFIED_DEVIATION, error
         return figures, errors
 
     def shifted(self, figures: Array) -> FitCase:
@@ -264,12 +264,16 @@ class FitCase:
         for estimate in self.estimates():
             values = draws.get(estimate.key, [])
             is_open = estimate.is_measured and estimate.low is None and not estimate.key.startswith("ftl.")
-            if is_open and len(values) == _DRAWS and min(values) < max(values):
-                low, high = np.quantile(values, (0.025, 0.975))
-                estimate = estimate.with_interval(float(low), float(high))  # noqa: PLW2901
             end = at_bound(estimate.key, self.keys, self.model.telling.most_gib) if estimate.key in self.free else None
             if end is not None:
+                # The others might be beyond it, so that draws tell no interval.
                 estimate = replace(estimate, source=f"{estimate.source}; at its bound of {end:.4g}")  # noqa: PLW2901
+            elif is_open and len(values) == _DRAWS and min(values) < max(values):
+                ends = np.quantile(values, (0.025, 0.975))
+                # Where percentiles step, many draws are the value itself. No time is told better than seeds repeat it.
+                least = _SEED_DEVIATION * estimate.number if estimate.unit == "us" else 0.0
+                low, high = min(ends[0], estimate.number - least), max(ends[1], estimate.number + least)
+                estimate = estimate.with_interval(float(low), float(high))  # noqa: PLW2901
             final.append(estimate)
         return Estimates(final)
 

@@ -27,7 +27,7 @@ class Mode:
     share: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Histogram:
     """Counts by response time in nanoseconds, in ascending order."""
 
@@ -35,6 +35,17 @@ class Histogram:
     counts: np.ndarray
     #: The shares whose times are known, where a result has percentiles alone; empty: all of them.
     shares: tuple[float, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another has the same counts. Arrays alone would answer element by element."""
+        return (
+            isinstance(other, Histogram)
+            and self.shares == other.shares
+            and all(np.array_equal(*both) for both in ((self.times_ns, other.times_ns), (self.counts, other.counts)))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.times_ns.tobytes(), self.counts.tobytes(), self.shares))
 
     @classmethod
     def of_percentiles(cls, times_ns: Mapping[float, float], count: int) -> Histogram:

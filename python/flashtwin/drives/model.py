@@ -200,7 +200,7 @@ class DriveModel:
             free: keys to solve for.
             shifts: of a twin from the laws; 0 for the laws by themselves.
             reach: most that a key may move by, as a logarithm.
-            rows: weights of the figures.
+            rows: weights of the figures, of a draw of the bootstrap.
         """
         known = np.isfinite(self.measured) & np.isfinite(shifts)
         weights = np.where(known, 1.0 if rows is None else rows, 0.0) / self.tolerances
@@ -216,7 +216,8 @@ class DriveModel:
             keys = {**start, **dict(zip(free, np.exp(x).tolist(), strict=True))}
             off = np.where(known, self.by_laws(keys) - measured, 0.0) * weights
             busy = (keys["busy_share"] - BUSY) / _BUSY_DEVIATION
-            return np.array([*off, busy, *(_DAMPING * (x - middle) if reach is not None else ())])
+            # A draw must show what the figures leave open.
+            return np.array([*off, busy, *(_DAMPING * (x - middle) if reach is not None and rows is None else ())])
 
         best: OptimizeResult = least_squares(
             misses, middle, bounds=(low, np.maximum(high, low + 1e-6)), loss="soft_l1", f_scale=_SOFT, diff_step=1e-3,

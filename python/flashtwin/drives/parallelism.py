@@ -29,6 +29,7 @@ _UNIT_GIB = (8.0, 256.0)
 _ROUNDED = 0.15
 #: Slowest reads that the host delays, and not the drive.
 _HOST = 0.99
+_MOST_LOG, _MOST_UNITS = 700.0, 1e5
 _GIB = 2**30
 
 
@@ -140,8 +141,8 @@ def _fitted(
         logs = np.log(throughput(depths, units, service, fixed, deviation / service) / found)
         return np.asarray(logs if fixed_us is None else np.append(logs, _FIXED_WEIGHT * (fixed - fixed_us) / one_us))
 
-    starts = [(math.log(max(share * one_us * found.max() / 1e6, 1.5)), share) for share in (0.6, 0.9)]
-    tries = (least_squares(misses, start, bounds=([0.0, 0.05], [math.log(1e5), 1.1])) for start in starts)
+    starts = [(math.log(min(max(share * one_us * found.max() / 1e6, 1.5), _MOST_UNITS)), share) for share in (0.6, 0.9)]
+    tries = (least_squares(misses, start, bounds=([0.0, 0.05], [math.log(_MOST_UNITS), 1.1])) for start in starts)
     return min(tries, key=lambda one: float(one.cost))
 
 
@@ -156,7 +157,8 @@ def _unit_figures(
     variance = np.linalg.pinv(best.jac.T @ best.jac) * (best.fun @ best.fun) / freedom
     margins = np.hypot(1.96 * np.sqrt(np.diag(variance)), _MODEL_ERROR * np.array([1.0, best.x[1]]))
     units, service = float(np.exp(best.x[0])), float(best.x[1]) * one_us
-    low, high = (float(np.exp(best.x[0] + sign * margins[0])) for sign in (-1, 1))
+    # Rates that hardly grow leave an interval beyond all numbers.
+    low, high = (float(np.exp(min(best.x[0] + sign * margins[0], _MOST_LOG))) for sign in (-1, 1))
     source = f"reads a second at {per_s.size} depths, missed by {_miss(best):.1%}"
     rounded = allowed_units(units, capacity_bytes)
     if rounded != round(units):

@@ -48,9 +48,13 @@ class Pattern:
                 raise DriveError(f"details of {pattern} is '{details}': fio has no exponent of 1")
             return cls(kind, shuffled, exponent=exponent)
         if kind == "zones":
-            zones = tuple((float(share), float(writes)) for share, writes in _ZONE.findall(details))
+            try:
+                zones = tuple((float(share), float(writes)) for share, writes in _ZONE.findall(details))
+            except ValueError:
+                zones = ()
             sums = [sum(column) for column in zip(*zones, strict=True)]
-            if not zones or any(abs(total - 1) > 0.01 for total in sums):
+            # Not-a-number is near nothing.
+            if not zones or min(map(min, zones)) < 0 or not all(abs(total - 1) <= 0.01 for total in sums):
                 raise DriveError(
                     f"details of {pattern} is '{details}': shares of addresses and of writes that sum to 1 are "
                     "expected, e.g. 's0.95 f0.05 s0.05 f0.95'"

@@ -238,7 +238,7 @@ def _written(jobs: Sequence[FioJob]) -> _Figures:
         raise DriveError(f"{first.place}: fill=0; the script sets FILL to the bytes in use")
     have = [int(job.number("part")) for job in parts]
     name = f"{first.file}: {first.experiment} at {fill:,.1f} GiB"
-    if have != list(range(1, of + 1)):
+    if len(have) != of or have != list(range(1, of + 1)):
         missing = sorted(set(range(1, min(of, 1000) + 1)) - set(have))
         which = f"{', '.join(map(str, missing))} of {of} are missing" if missing else "are there twice"
         raise DriveError(f"{name}: parts {which}; run the script again, it goes on where it stopped")

@@ -18,8 +18,7 @@ from flashtwin.judgement import facts
 from flashtwin.judgement.costs import Prices, rounded
 from flashtwin.judgement.goals import Goal, goal_of, usual_goal
 from flashtwin.results import names
-from flashtwin.results.documents import read_parquet
-from flashtwin.results.reading import SavedRun, StudyFolder
+from flashtwin.results.reading import SavedRun, StudyFolder, read_arrow
 
 if TYPE_CHECKING:
     from flashtwin.results.intervals import Blocks
@@ -288,4 +287,4 @@ def _blocks(run: SavedRun) -> Blocks | None:
 
 
 def _table(run: SavedRun, name: str) -> Any:
-    return read_parquet(names.table(run.folder, name))
+    return read_arrow(names.table(run.folder, name))

@@ -285,7 +285,7 @@ def load_any(folder: Path | str) -> TraceResults | Collection:
         failures = read_json(folder / names.FAILURES) if (folder / names.FAILURES).is_file() else {}
         return Collection(folder, {**read_json(folder / names.COLLECTION), **failures}, *tables)
     if (folder / names.SUMMARY).is_file():
-        summary = read_json(folder / names.SUMMARY)
+        summary = _summary(folder)
         run = SavedRun(str(summary.get("system") or folder.name), folder, summary)
         return StudyFolder(folder, {"flashtwin": summary.get("flashtwin")}, runs=(run,), baseline=run)
     raise ReportError(
@@ -326,12 +326,19 @@ def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[SavedRun], l
     for name in dict.fromkeys(str(name) for name in listed):
         if name in ("", ".", "..") or "/" in name or "\\" in name:
             raise ReportError(f"{folder / names.STUDY}: run name {name!r} is not the name of a folder in runs/")
-        path = names.run(folder, name) / names.SUMMARY
+        place = names.run(folder, name)
         try:
-            runs.append(SavedRun(name, path.parent, read_json(path)))
+            runs.append(SavedRun(name, place, _summary(place)))
         except ReportError as error:
             problems.append(f"run `{name}` is left out: {error}")
     return runs, problems
+
+
+def _summary(folder: Path) -> Mapping[str, Any]:
+    summary = read_json(folder / names.SUMMARY)
+    if wrong := schema.misfit(summary):
+        raise ReportError(f"{folder / names.SUMMARY}: {wrong}; make these results again")
+    return summary
 
 
 def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable | None:
@@ -339,12 +346,8 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
     if not path.is_file():
         return None
     import numpy as np
-    import pyarrow as pa
 
-    try:
-        table = documents.read_parquet(path)
-    except (pa.ArrowException, OSError) as error:
-        raise ReportError(f"{path}: not a readable Parquet file ({error}); run the study again") from None
+    table = read_arrow(path)
     if table.num_rows == 0:
         return None
     columns: dict[str, Floats] = {}
@@ -360,13 +363,20 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a Parquet file as they are; missing values are None."""
+    rows: list[dict[str, Any]] = read_arrow(path).to_pylist()
+    return rows
+
+
+def read_arrow(path: Path) -> Any:
+    """The PyArrow table of one Parquet file, or `ReportError`."""
     import pyarrow as pa
 
     try:
-        rows: list[dict[str, Any]] = documents.read_parquet(path).to_pylist()
+        table = documents.read_parquet(path)
+        table.validate(full=True)
     except (pa.ArrowException, OSError) as error:
-        raise ReportError(f"{path}: not a readable Parquet file ({error}); make it again") from None
-    return rows
+        raise ReportError(f"{path}: not a readable Parquet file ({error}); make these results again") from None
+    return table
 
 
 def as_number(value: Any) -> float | None:

@@ -8,12 +8,14 @@ field means.
 
 import difflib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import resources
+from itertools import accumulate
 from typing import Any
 
 from flashtwin.errors import ArgumentError
+from flashtwin.results.trees import leaves
 
 FILE = "schema.json"
 
@@ -42,10 +44,33 @@ WORKLOAD_TABLES = _tables("characterization")
 CONFIG = "config"
 
 
+_LISTS: Mapping[str, type] = {"traits": str, "partitions": dict}
+_TEXTS = {"flashtwin", "system", "trace.name", "trace.digest", "trace.read_as", "trace.content_source"}
+
+
 @cache
 def _branches(fields: frozenset[str]) -> frozenset[str]:
     """All paths that lead to fields, the fields themselves included."""
     return frozenset(".".join(path.split(".")[:end]) for path in fields for end in range(1, path.count(".") + 2))
+
+
+def misfit(summary: Mapping[str, Any]) -> str | None:
+    """What a summary of a run has in the place of a number, a text or a list; None if it is as the core writes it."""
+    for path, value in leaves(summary):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if path in _LISTS:
+            if not isinstance(value, list) or not all(isinstance(one, _LISTS[path]) for one in value):
+                return f"{path} is {value!r:.60}: expected a list"
+        elif path in _TEXTS:
+            if not isinstance(value, str | None):
+                return f"{path} is {value!r:.60}: expected a text"
+        elif path in SUMMARY and not (is_number or value is None):
+            return f"{path} is {value!r:.60}: expected a number"
+        elif path not in SUMMARY and path in _branches(SUMMARY | {CONFIG}) and value not in ({}, None):
+            return f"{path} is {value!r:.60}: expected an object"
+        elif above := next(filter(SUMMARY.__contains__, accumulate(path.split(".")[:-1], "{}.{}".format)), None):
+            return f"{above} is an object: expected a {'text' if above in _TEXTS else 'number or a list'}"
+    return None
 
 
 def summary_field(path: str) -> str:

@@ -20,7 +20,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashtwin.errors import OutputError
-from flashtwin.results import documents, names
+from flashtwin.results import documents, names, reading
 
 if TYPE_CHECKING:
     import pyarrow
@@ -90,7 +90,7 @@ class VolumeFiles:
     def table(self, volume: str, name: str) -> pyarrow.Table:
         """The rows of one volume, as a table of the volume alone has them."""
         if name not in self._tables:
-            table = documents.read_parquet(names.table(self.path, name))
+            table = reading.read_arrow(names.table(self.path, name))
             self._tables[name] = table, table[_VOLUME].to_pylist()
         table, volumes = self._tables[name]
         first = bisect_left(volumes, volume)
