@@ -52,7 +52,7 @@ CLIENTS = "A client that stalls, leaves or lies delays and harms no other"
 CONTINUED = "What was interrupted is continued by the same command"
 SUITES = (
     Suite(ANY_FAULT, ("live", "a_drive_keeps_its_promises"), ("FLASHTWIN_SEEDS", "drives", 10_000)),
-    Suite(ANY_FAULT, ("live", "drive::faults", "drive::damage", "drive::bad_places", "drive::threads")),
+    Suite(ANY_FAULT, ("live", "drive::damage", "drive::bad_places", "drive::threads")),
     Suite(ANY_FAULT, ("tests/live/test_lying_disks.py", "tests/live/test_failing_disks.py")),
     Suite(CUT, ("live", "drive::cuts")),
     Suite(CUT, ("tests/live/test_kills.py",)),
