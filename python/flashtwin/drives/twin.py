@@ -196,9 +196,9 @@ def _load(
     """Requests of the thread that is looked at, which reads and writes in turn, and of the others; and their queues."""
     fixed = np.arange(int(load.fixed_per_s * seconds))
     others = random.poisson(max(per_s - load.fixed_per_s, 0.0) * seconds)
-    # Somewhere in its interval, as by a host's own delays: what a drive does at exactly regular times would meet requests
-    # at exactly regular times in a few phases only, and tails would hang on which.
-    at_fixed_s = (fixed + random.random(fixed.size)) / max(load.fixed_per_s, 1.0)
+    # Anywhere until the next of its kind, as by a host's own delays: what a drive does at exactly regular times would
+    # meet requests at exactly regular times in a few phases only, and tails would hang on which.
+    at_fixed_s = (fixed + 2.0 * random.random(fixed.size)) / max(load.fixed_per_s, 1.0)
     fixed_is_write = fixed % 2 == 1
     times = np.concatenate([at_fixed_s * 1e9, random.random(others) * seconds * 1e9])
     writes = np.concatenate([fixed_is_write, random.random(others) >= load.read_share])
