@@ -51,13 +51,13 @@ BYTES = "No bytes make a parser or a peer panic, hang or take memory without bou
 CLIENTS = "A client that stalls, leaves or lies delays and harms no other"
 CONTINUED = "What was interrupted is continued by the same command"
 SUITES = (
-    Suite(ANY_FAULT, ("live", "a_drive_keeps_its_promises"), ("FLASHTWIN_SEEDS", "drives", 10_000)),
-    Suite(ANY_FAULT, ("live", "drive::faults", "drive::damage", "drive::bad_places", "drive::threads")),
+    Suite(ANY_FAULT, ("live", "a_drive_keeps_its_promises"), ("FLASHTWIN_SEEDS", "drives", 5_000)),
+    Suite(ANY_FAULT, ("live", "drive::damage", "drive::bad_places", "drive::threads")),
     Suite(ANY_FAULT, ("tests/live/test_lying_disks.py", "tests/live/test_failing_disks.py")),
     Suite(CUT, ("live", "drive::cuts")),
     Suite(CUT, ("tests/live/test_kills.py",)),
     Suite("A database on a served drive keeps what it committed", ("tests/live/test_databases.py",)),
-    Suite(BYTES, ("fuzz", "no_mutant"), ("FLASHTWIN_MUTANTS", "mutants", 10_000)),
+    Suite(BYTES, ("fuzz", "no_mutant"), ("FLASHTWIN_MUTANTS", "mutants", 5_000)),
     Suite(BYTES, ("tests/test_fuzz.py",), ("FLASHTWIN_MUTANTS", "mutants", 200)),
     Suite("Wrong input and wrong usage get one message and leave nothing behind", ("tests/test_bad_input.py",)),
     Suite(CLIENTS, ("live", "fair::", "hostile::", "leaving::")),

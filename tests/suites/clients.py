@@ -96,7 +96,7 @@ def libnbd(folder: Path) -> Iterator[Case]:
         program = built(own, name, code, "-DHAVE_STDATOMIC_H", *includes, "-lnbd", "-lpthread")
         if name in PATTERN:
             run("nbdkit", "-U", "-", "pattern", PATTERN[name], "--run", f'nbdcopy --flush "$uri" "{server.uri}"')
-        run(program, own / "s")
+        run(program, own / "s", timeout=1800)
 
     checks = {name: partial(check, part, name) for part, names in LIBNBD.items() for name in names}
     yield from on_each(folder, checks, PATTERN)
@@ -106,7 +106,8 @@ def libnbd(folder: Path) -> Iterator[Case]:
 
 TESTER = {
     "read": (), "write": ("-w",), "flush": ("-w", "-f"), "oversize": ("-o",), "handshake": ("-h",),
-    "integrity": ("-i", "-t", "integrity-test.tr"), "integrityhuge": ("-i", "-t", "integrityhuge-test.tr"),
+    # Its integrityhuge-test.tr has requests of 47 MiB, and a server may refuse more than 32 MiB.
+    "integrity": ("-i", "-t", "integrity-test.tr"),
     "loose": ("-l", "-i", "-t", "integrity-test.tr"),
 }  # fmt: skip
 

@@ -35,6 +35,7 @@ _FIGURES = (
     ("drive.state.replica_pages", "replica_pages", "Of these, copies made on purpose."),
     ("drive.state.table_bytes", "table_bytes", "Bytes of all tables in RAM."),
     ("drive.store.log_batches", "log_batches_total", "Batches of the log written."),
+    ("drive.store.lone_batches", "lone_batches_total", "Of these, batches of which only one copy could be written."),
     ("drive.store.checkpoints", "checkpoints_total", "Checkpoints written."),
     ("drive.store.damaged_pages", "damaged_pages_total", "Pages that did not hold what was written to them."),
     ("drive.store.retried_writes", "retried_writes_total", "Writes of the image that failed and were tried again."),

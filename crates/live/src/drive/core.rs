@@ -10,7 +10,7 @@ use flashtwin_nand::{Block, FlashArray, Ppn};
 use serde::Serialize;
 
 use super::contents::Contents;
-use super::in_flight::{Failure, InFlight};
+use super::in_flight::{Copies, Failure, InFlight};
 use super::options::{DriveOptions, Omission};
 use crate::store::Medium;
 use crate::store::checkpoint::Writer;
@@ -42,6 +42,8 @@ pub struct StoreCounts {
     pub retried_writes: u64,
     /// Pages that were written elsewhere, because their own places failed each time.
     pub replaced_pages: u64,
+    /// Of `log_batches`, those of which one copy was written, because the place of the other failed each time.
+    pub lone_batches: u64,
 }
 
 pub(crate) struct Core {
@@ -105,16 +107,33 @@ pub(crate) fn check_of(digest: &Digest) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// The data first, then the batch of the log that names them.
-pub(crate) fn make_durable(medium: &dyn Medium, batch: &Batch, omission: Option<Omission>) -> io::Result<()> {
+/// The data first, then the batch of the log that names them. One copy of it makes it durable.
+pub(crate) fn make_durable(
+    medium: &dyn Medium,
+    batch: &Batch,
+    omission: Option<Omission>,
+) -> io::Result<Copies> {
     if omission != Some(Omission::DataSync) {
         medium.sync()?;
     }
-    batch.offsets.into_iter().try_for_each(|offset| medium.write_at(&batch.bytes, offset))?;
+    let copies = match batch.offsets.map(|offset| medium.write_at(&batch.bytes, offset)) {
+        [Ok(()), Ok(())] => Copies::Both,
+        [Err(error), Ok(())] | [Ok(()), Err(error)] if is_of_its_place(&error) => Copies::One,
+        [Err(error), _] | [_, Err(error)] => return Err(of_table("the log", batch.offsets[0], error)),
+    };
     if omission != Some(Omission::LogSync) {
         medium.sync()?;
     }
-    Ok(())
+    Ok(copies)
+}
+
+/// The error of a table whose place is bad, because it has no other.
+fn of_table(table: &str, offset: u64, error: io::Error) -> io::Error {
+    if !is_of_its_place(&error) {
+        return error;
+    }
+    let text = format!("{table} (byte {offset} of the medium): {error}; copy the image to another disk");
+    io::Error::new(error.kind(), text)
 }
 
 pub(crate) fn broken(error: impl std::fmt::Display) -> io::Error {
@@ -377,9 +396,15 @@ impl Core {
         Ok(Some(batch))
     }
 
-    /// Makes room in the log between two operations.
+    /// Makes room in the log between two operations. A checkpoint also relieves a batch that has one copy, and takes the
+    /// log to its other half.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
-        if self.log.position > self.layout.log_bytes / 2 { self.checkpoint() } else { Ok(()) }
+        let is_half_full = self.log.position > self.layout.log_bytes / 2;
+        if is_half_full || self.in_flight.lone() > self.counts.lone_batches {
+            self.checkpoint()
+        } else {
+            Ok(())
+        }
     }
 
     /// Not while operations wait: tables run ahead of the medium then.
@@ -388,11 +413,12 @@ impl Core {
         let epoch = self.log.epoch + 1;
         let medium = Arc::clone(&self.medium);
         let mut writer = Writer::new(&*medium, &self.layout, epoch);
-        self.write_blocks(&mut writer)?;
-        self.write_tables(&mut writer)?;
         let end = LogEnd { epoch, sequence: self.log.sequence, position: 0, programs: self.log.programs };
-        writer.finish(&self.log.uuid, &end)?;
+        let written = self.write_blocks(&mut writer).and_then(|()| self.write_tables(&mut writer));
+        let written = written.and_then(|()| writer.finish(&self.log.uuid, &end));
+        written.map_err(|error| of_table("the checkpoint", self.layout.checkpoint(epoch), error))?;
         self.medium.sync()?;
+        self.counts.lone_batches = self.in_flight.lone();
         self.log.restart(epoch);
         self.replaced.reuse();
         self.counts.checkpoints += 1;

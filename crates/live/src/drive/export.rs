@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::Drive;
 use super::core::{Core, check_of, digest_of, make_durable};
 use super::host::PageWrite;
+use super::in_flight::Copies;
 use super::pages::PageAddress;
 use crate::export::{Caller, Export, Extent, Look, Writing};
 use crate::store::Medium;
@@ -211,7 +212,11 @@ impl Export for Drive {
             let Some(batch) = self.core().change(Core::seal)? else { return Ok(()) };
             let outcome = make_durable(&*self.medium, &batch, self.options.omission);
             self.in_flight.end(&outcome);
-            outcome
+            if let Ok(Copies::One) = outcome {
+                // The flush is done, whatever becomes of the checkpoint.
+                let _ = self.core().change(Core::settle);
+            }
+            outcome.map(|_| ())
         })
     }
 

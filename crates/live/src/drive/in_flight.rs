@@ -23,9 +23,19 @@ impl Failure {
     }
 }
 
+/// Copies of a batch that were written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copies {
+    Both,
+    /// The place of the other one is bad.
+    One,
+}
+
 #[derive(Default)]
 struct State {
     under_way: bool,
+    /// Batches of which one copy was written.
+    lone: u64,
     failed: Option<Failure>,
 }
 
@@ -45,15 +55,23 @@ impl InFlight {
         self.state().under_way = true;
     }
 
-    pub(crate) fn end(&self, outcome: &io::Result<()>) {
+    pub(crate) fn end(&self, outcome: &io::Result<Copies>) {
         let mut state = self.state();
         state.under_way = false;
-        if let Err(error) = outcome {
-            let why =
-                format!("a flush failed ({error}); open the drive again: it has what was flushed before");
-            state.failed = Some(Failure::of(error, why));
+        match outcome {
+            Ok(Copies::Both) => {}
+            Ok(Copies::One) => state.lone += 1,
+            Err(error) => {
+                let why =
+                    format!("a flush failed ({error}); open the drive again: it has what was flushed before");
+                state.failed = Some(Failure::of(error, why));
+            }
         }
         self.ended.notify_all();
+    }
+
+    pub(crate) fn lone(&self) -> u64 {
+        self.state().lone
     }
 
     /// Waits until nothing is on its way. Fails if a batch failed, now or earlier.

@@ -82,6 +82,10 @@ impl<T> Turns<T> {
         Self { state: Mutex::new(state), is_taken: AtomicBool::new(false), inner: Mutex::new(inner) }
     }
 
+    pub(crate) fn is_taken(&self) -> bool {
+        self.is_taken.load(Ordering::Relaxed)
+    }
+
     /// Waits for a turn of the caller's connection, unless the client leaves first.
     pub(crate) fn take(&self, caller: &dyn Caller) -> io::Result<Turn<'_, T>> {
         if self.enter(caller) { Ok(self.turn()) } else { Err(io::ErrorKind::ConnectionAborted.into()) }
@@ -102,7 +106,7 @@ impl<T> Turns<T> {
     /// Returns whether it is the caller's turn now; else the client has left.
     fn enter(&self, caller: &dyn Caller) -> bool {
         for _ in 0..LOOKS {
-            if !self.is_taken.load(Ordering::Relaxed) {
+            if !self.is_taken() {
                 break;
             }
             std::hint::spin_loop();

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use flashtwin_bits::SplitMix64;
 
@@ -31,6 +33,7 @@ struct State {
     steps: u64,
     cut_at: u64,
     plan: Option<Plan>,
+    worn: Vec<Range<u64>>,
     random: SplitMix64,
 }
 
@@ -56,6 +59,7 @@ impl FaultMedium {
             steps: 0,
             cut_at: u64::MAX,
             plan: None,
+            worn: Vec::new(),
             random: SplitMix64(0),
         };
         Self { state: Mutex::new(state) }
@@ -75,8 +79,15 @@ impl FaultMedium {
         state.plan = Some(Box::new(plan));
     }
 
+    /// Writes that touch these bytes fail, each time; they can be read.
+    pub fn wear_out(&self, bytes: Range<u64>) {
+        self.state().worn.push(bytes);
+    }
+
     pub fn mend(&self) {
-        self.state().plan = None;
+        let mut state = self.state();
+        state.plan = None;
+        state.worn.clear();
     }
 
     pub fn damage(&self, offset: u64, change: impl Fn(&mut u8)) {
@@ -100,13 +111,15 @@ impl FaultMedium {
         state.steps > state.cut_at
     }
 
-    /// Each sector not synced has its old bytes, those of its last or an earlier write, a mixture, or garbage.
+    /// Each sector not synced has its old bytes, those of its last or an earlier write, a mixture, those of another
+    /// sector, or garbage.
     pub fn after_cut(&self, seed: u64) -> Vec<u8> {
         let state = self.state();
         let mut bytes = state.durable.clone();
         let mut random = SplitMix64(seed);
         // Of some cuts nothing was written, of others all: rules that depend on several sectors meet them all.
         let mood = random.next() % 4;
+        let mut before = [0; SECTOR];
         for (&sector, versions) in &state.unsynced {
             let place = sector as usize * SECTOR..(sector as usize + 1) * SECTOR;
             let old = &mut bytes[place];
@@ -117,8 +130,10 @@ impl FaultMedium {
                 (1, _) | (_, 2..4) => old.copy_from_slice(newest),
                 (_, 4) => old.copy_from_slice(some),
                 (_, 5 | 6) => tear(old, newest, &mut random),
+                _ if random.next().is_multiple_of(2) => old.copy_from_slice(&before),
                 _ => old.fill_with(|| random.next() as u8),
             }
+            before = *newest;
         }
         bytes
     }
@@ -242,7 +257,11 @@ impl Medium for FaultMedium {
         let mut state = self.state();
         let last = state.step()?;
         state.refuse_beyond_end(offset, bytes.len())?;
-        let fault = state.fault(Call::Write(offset));
+        let end = offset + bytes.len() as u64;
+        let is_worn = state.worn.iter().any(|worn| worn.start < end && offset < worn.end);
+        let worn =
+            is_worn.then(|| io::Error::other(format!("byte {offset} cannot be written, as the test wants")));
+        let fault = worn.or_else(|| state.fault(Call::Write(offset)));
         state.write(bytes, offset, fault.is_some());
         match fault {
             Some(error) => Err(error),
@@ -250,6 +269,8 @@ impl Medium for FaultMedium {
             None => Ok(()),
         }
     }
+
+    fn pause(&self, _: Duration) {}
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.state();

@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::thread;
 use std::time::Duration;
 
 use super::medium::Medium;
@@ -58,7 +57,7 @@ impl Medium for Firm {
             let is_bad = written.as_ref().is_err_and(is_of_its_place);
             let Some(pause) = pauses.next().filter(|_| is_bad) else { return written };
             self.retries.fetch_add(1, Relaxed);
-            thread::sleep(pause);
+            self.medium.pause(pause);
         }
     }
 

@@ -5,6 +5,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 pub trait Medium: Send + Sync {
     fn size_bytes(&self) -> io::Result<u64>;
@@ -17,6 +19,11 @@ pub trait Medium: Send + Sync {
 
     /// Makes earlier writes durable. After an error they may be lost, even if a later call succeeds.
     fn sync(&self) -> io::Result<()>;
+
+    /// Before a failed call is tried again.
+    fn pause(&self, time: Duration) {
+        thread::sleep(time);
+    }
 
     /// From an offset on, where something may have been written. All before is zeroes.
     fn next_data(&self, offset: u64) -> u64 {

@@ -34,9 +34,10 @@
 //! 8. A read gives the bytes that were written, or an error: a page is read only if it was programmed since the erase that
 //!    the tables know of, and if its data have the digest that they had. Where one of several copies can be read, it is.
 //! 9. A write of the medium that fails is tried again. A page that cannot be written even so goes to a slot between spare
-//!    bytes and data, and its block is retired at its next erase, if the drive has one to spare.
+//!    bytes and data, and its block is retired at its next erase, if the drive has one to spare. A batch of which one
+//!    copy was written is durable, and a checkpoint follows at once.
 //!    Once there is no slot left, the disk is full, another write or any sync fails, nothing is written until the
-//!    drive is opened again. Pages ordered and not written return errors meanwhile; all others can be read.
+//!    drive is opened again. If it cannot write a checkpoint then, it is read only. Pages ordered and not written return errors meanwhile; all others can be read.
 //! 10. An unreadable page costs only the logical pages that point to it. When it has to be moved,
 //!     it is moved as lost: reads fail until it is written or trimmed. A block with several such
 //!     pages is retired, if the drive has one to spare.

@@ -1,105 +1,82 @@
-//! Writes of the medium that fail: tried again, then elsewhere, and the drive goes on. Only a disk that is bad
-//! everywhere, or full, ends writing.
+//! Places of the medium that cannot be written. Those of data are the swarm's.
 
-use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use flashtwin_bits::SplitMix64;
-use flashtwin_live::drive::{DriveOptions, DriveStats};
+use flashtwin_live::drive::DriveOptions;
 use flashtwin_live::store::fault::{Call, FaultMedium};
 use flashtwin_live::{Drive, Export, Writing};
 
-use crate::common::seed;
 use crate::drive::oracle::{Client, Oracle};
-use crate::drive::scene::{SYSTEMS, Shape, TIGHT, WIDE, check};
+use crate::drive::scene::{WIDE, open};
 
-/// Where the data of these drives begin.
-const DATA_AT: u64 = 1 << 20;
+fn opened(system: &str) -> (Drive, Arc<FaultMedium>, Oracle) {
+    let medium = Arc::new(FaultMedium::of(WIDE.image(system)));
+    let drive = Drive::open_on(medium.clone(), &DriveOptions::default()).unwrap();
+    let mut oracle = Oracle::zeroes(&WIDE);
+    oracle.write_all(&drive, 1).unwrap();
+    oracle.flush(&drive).unwrap();
+    (drive, medium, oracle)
+}
 
-/// Sessions of a client on a medium of which some calls fail; none of its requests may.
-fn goes_on(
-    system: &str,
-    shape: Shape,
-    seed: u64,
-    fails: impl Fn(u64) -> Box<dyn FnMut(Call) -> bool + Send>,
-) -> Result<Vec<DriveStats>, String> {
-    let mut bytes = shape.image(system);
-    let mut oracle = Oracle::zeroes(&shape);
-    let mut found = Vec::new();
-    for session in 0..4 {
-        let medium = Arc::new(FaultMedium::of(bytes));
-        let mut fails = fails(session);
-        medium.fail_when(seed, move |call| fails(call).then_some(ErrorKind::Other));
-        let drive = Drive::open_on(medium.clone(), &DriveOptions::default());
-        let drive = drive.map_err(|error| error.to_string())?;
-        oracle.opened(&drive)?;
-        let mut client = Client::new(seed << 8 | session);
-        for _ in 0..500 {
-            client.step(&drive, &mut oracle)?.map_err(|error| format!("session {session}: {error}"))?;
-        }
-        drive.audit()?;
-        if oracle.read_all(&drive)? > 0 || drive.read_only().is_some() {
-            return Err(format!("{:?}, {:?}", drive.stats().store, drive.read_only()));
-        }
-        found.push(drive.stats());
-        let ended = if session == 1 { drive.close() } else { drive.flush() };
-        ended.map_err(|error| error.to_string())?;
-        oracle.flushed();
-        bytes = if session.is_multiple_of(2) { medium.bytes() } else { medium.after_cut(seed) };
-        check(bytes.clone())?;
+/// Writes and flushes until the drive has begun the other half of its log twice, or ends writing.
+fn go_on(drive: &Drive, oracle: &mut Oracle) -> Option<String> {
+    let (mut client, began) = (Client::new(3), drive.stats().store.checkpoints);
+    while drive.stats().store.checkpoints < began + 3 && drive.read_only().is_none() {
+        let _ = client.step(drive, oracle).unwrap();
+        let _ = oracle.flush(drive);
     }
-    Ok(found)
+    drive.read_only()
+}
+
+fn tables_at() -> [u64; 3] {
+    let image = FaultMedium::of(WIDE.image("ca-ssd"));
+    let checkpoints = 128 << 10;
+    let log_bytes = 64 << 10;
+    let log = checkpoints + 2 * (Drive::info_on(&image).unwrap().most_recovery_bytes - 4 * log_bytes);
+    [checkpoints, log, log + 2 * log_bytes]
 }
 
 #[test]
-fn a_write_that_fails_once_is_tried_again() {
-    for system in SYSTEMS {
-        let every_third = |_| -> Box<dyn FnMut(Call) -> bool + Send> {
-            let mut writes = 0;
-            Box::new(move |call| {
-                writes += u32::from(matches!(call, Call::Write(_)));
-                matches!(call, Call::Write(_)) && writes % 3 == 1
-            })
-        };
-        let found =
-            goes_on(system, TIGHT, 5, every_third).unwrap_or_else(|error| panic!("{system}: {error}"));
-        let all = |it: &DriveStats| it.store.retried_writes > 50 && it.store.replaced_pages == 0;
-        assert!(found.iter().all(all), "{system}: {found:?}");
+fn a_log_with_a_bad_place_goes_on_with_its_other_copy() {
+    let [_, log, copy] = tables_at();
+    for at in [log, copy] {
+        let (drive, medium, mut oracle) = opened("ca-ssd");
+        // Both halves of the log, behind the batch that is there.
+        [at, at + (64 << 10)].into_iter().for_each(|half| medium.wear_out(half + 12288..half + 12800));
+        assert_eq!(go_on(&drive, &mut oracle), None);
+        let store = drive.stats().store;
+        assert!(store.lone_batches > 1 && store.checkpoints > store.lone_batches, "{store:?}");
+        drop(drive);
+        let (drive, _) = open(medium.after_cut(1), &DriveOptions::default()).unwrap();
+        assert_eq!(oracle.opened(&drive), Ok(()));
     }
 }
 
-fn bad_places(seeds: std::ops::Range<u64>) {
-    let (mut replaced, mut retired) = (0, 0);
-    for (system, seed) in SYSTEMS.into_iter().flat_map(|system| seeds.clone().map(move |seed| (system, seed)))
-    {
-        let shape = if seed.is_multiple_of(2) { WIDE } else { TIGHT };
-        let mut random = SplitMix64(seed);
-        let pages = shape.levels.iter().product::<u32>() * shape.blocks * shape.pages;
-        let mut page = || DATA_AT + random.next() % u64::from(pages) * u64::from(shape.page_bytes);
-        let bad: Arc<HashSet<u64>> = Arc::new((0..=seed % 5).map(|_| page()).collect());
-        let fails = |session| -> Box<dyn FnMut(Call) -> bool + Send> {
-            let bad = Arc::clone(&bad);
-            // The last disk is whole again.
-            Box::new(move |call| session < 3 && matches!(call, Call::Write(at) if bad.contains(&at)))
-        };
-        let found = goes_on(system, shape, seed, fails)
-            .unwrap_or_else(|error| panic!("{system} on {shape:?}, seed {seed}: {error}"));
-        replaced += found.iter().map(|it| it.store.replaced_pages).sum::<u64>();
-        retired += found[3].retired_blocks;
+#[test]
+fn a_table_without_a_good_place_ends_writing_with_the_cure() {
+    let [checkpoints, log, copy] = tables_at();
+    for (name, worn) in [
+        ("the checkpoint", [checkpoints..log, checkpoints..log]),
+        ("the log", [log..log + (128 << 10), copy..copy + (128 << 10)]),
+    ] {
+        let (drive, medium, mut oracle) = opened("ca-ssd");
+        worn.into_iter().for_each(|place| medium.wear_out(place));
+        let why = go_on(&drive, &mut oracle).unwrap();
+        assert!(why.contains(name) && why.contains("copy the image to another disk"), "{why}");
+        assert_eq!(oracle.read_all(&drive), Ok(0), "{name}");
+        drop(drive);
+        // What is worn out now is the place of the checkpoint that opening it writes.
+        let medium = Arc::new(FaultMedium::of(medium.after_cut(1)));
+        medium.wear_out(checkpoints..log);
+        let drive = Drive::open_on(medium.clone(), &DriveOptions::default()).unwrap();
+        let why = drive.read_only().unwrap();
+        assert!(why.contains("the checkpoint") && why.contains("copy the image to another disk"), "{why}");
+        oracle.opened(&drive).unwrap();
+        medium.mend();
+        let (drive, _) = open(medium.bytes(), &DriveOptions::default()).unwrap();
+        assert_eq!((oracle.opened(&drive), drive.read_only()), (Ok(()), None));
     }
-    assert!(replaced > 20 && retired > 2, "{replaced} pages lie elsewhere, {retired} blocks are retired");
-}
-
-#[test]
-fn a_page_whose_place_is_bad_lies_elsewhere_and_its_block_is_retired() {
-    bad_places(0..4);
-}
-
-#[test]
-#[ignore = "a minute"]
-fn many_bad_places_cost_nothing() {
-    bad_places(seed()..seed() + 100);
 }
 
 #[test]

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use flashtwin_bits::SplitMix64;
 use flashtwin_live::drive::{DriveOptions, Omission};
 use flashtwin_live::store::fault::FaultMedium;
 use flashtwin_live::{Drive, Export};
 
-use crate::common::{counted, seed};
+use crate::common::counted;
 use crate::drive::oracle::{Client, Oracle};
-use crate::drive::scene::{SINGLE, SYSTEMS, Shape, TIGHT, WIDE, check, open};
+use crate::drive::scene::{SINGLE, SYSTEMS, Shape, TIGHT, check, open};
 
 struct Run {
     shape: Shape,
@@ -70,65 +69,19 @@ impl Run {
         let (drive, _) = open(medium.bytes(), &self.options())?;
         oracle.opened(&drive)
     }
-
-    fn survives_all(&self, system: &str, image: &[u8], steps: impl Iterator<Item = u64>) {
-        let mut cuts = 0;
-        for step in steps {
-            cuts += 1;
-            self.survives(image, step)
-                .unwrap_or_else(|error| panic!("{system}, seed {}, step {step}: {error}", self.seed));
-        }
-        counted(cuts, "power cuts");
-    }
 }
 
-fn each_step(system: &str, shape: Shape, seed: u64) {
-    let run = Run { shape, seed, operations: 60, omission: None };
-    let image = shape.image(system);
-    let steps = run.steps(&image);
-    run.survives_all(system, &image, 0..steps);
-}
-
-fn some_steps(system: &str, shape: Shape, seed: u64, operations: u32, cuts: usize) {
-    let run = Run { shape, seed, operations, omission: None };
-    let image = shape.image(system);
-    let steps = run.steps(&image);
-    let mut random = SplitMix64(seed);
-    run.survives_all(system, &image, std::iter::repeat_with(|| random.next() % steps).take(cuts));
-}
-
-fn short_runs(seed: u64) {
-    for system in SYSTEMS {
-        each_step(system, TIGHT, seed);
-    }
-    each_step("ca-ssd", SINGLE, seed + 1);
-}
-
+/// Every step of these runs; the swarm cuts others at some.
 #[test]
 fn cut_at_any_step_of_a_short_run_loses_no_flushed_data() {
-    short_runs(5);
-}
-
-#[test]
-fn cuts_at_random_steps_of_long_runs_lose_no_flushed_data() {
-    for (at, system) in SYSTEMS.into_iter().enumerate() {
-        some_steps(system, TIGHT, 10 + at as u64, 900, 25);
-        some_steps(system, SINGLE, 30 + at as u64, 700, 15);
-        some_steps(system, WIDE, 50 + at as u64, 700, 10);
-    }
-}
-
-#[test]
-#[ignore = "a thousand cuts a system, minutes"]
-fn a_thousand_cuts_a_system_lose_nothing_that_was_flushed() {
-    let base = seed();
-    short_runs(base);
-    for (at, system) in SYSTEMS.into_iter().enumerate() {
-        for seed in base..base + 10 {
-            some_steps(system, TIGHT, 1000 * at as u64 + seed, 800, 60);
-            some_steps(system, SINGLE, 2000 * at as u64 + seed, 500, 20);
-            some_steps(system, WIDE, 3000 * at as u64 + seed, 500, 20);
+    for (system, shape) in SYSTEMS.into_iter().map(|system| (system, TIGHT)).chain([("ca-ssd", SINGLE)]) {
+        let run = Run { shape, seed: 5, operations: 60, omission: None };
+        let image = shape.image(system);
+        let steps = run.steps(&image);
+        for step in 0..steps {
+            run.survives(&image, step).unwrap_or_else(|error| panic!("{system}, step {step}: {error}"));
         }
+        counted(steps as usize, "power cuts");
     }
 }
 
@@ -150,29 +103,5 @@ fn data_that_the_medium_did_not_keep_are_told_and_not_made_up() {
             oracle.read_all(&drive).unwrap_or_else(|error| panic!("{system}, step {step}: {error}"));
         }
         assert!(told > 0, "{system}: {refused} were refused, nobody was told of any other");
-    }
-}
-
-fn caught(system: &str, omission: Omission) -> Option<String> {
-    (0..6).find_map(|seed| {
-        let run = Run { shape: TIGHT, seed, operations: 300, omission: Some(omission) };
-        let image = TIGHT.image(system);
-        let steps = run.steps(&image);
-        (0..steps).step_by(7).find_map(|step| run.survives(&image, step).err())
-    })
-}
-
-#[test]
-fn each_rule_that_is_broken_on_purpose_is_caught() {
-    for system in ["conventional", "ca-ssd"] {
-        for omission in [
-            Omission::LogSync,
-            Omission::DataSync,
-            Omission::EraseBarrier,
-            Omission::CountDownFirst,
-            Omission::Tombstone,
-        ] {
-            assert!(caught(system, omission).is_some(), "{system}: nobody saw {omission:?}");
-        }
     }
 }

@@ -1,153 +1,17 @@
 use std::sync::Arc;
 
-use flashtwin_bits::SplitMix64;
-use flashtwin_live::drive::{CheckReport, DriveOptions, Omission};
+use flashtwin_live::drive::{CheckReport, DriveOptions};
 use flashtwin_live::store::fault::{Call, FaultMedium};
 use flashtwin_live::{Drive, Export, Writing};
 
-use crate::common::seed;
 use crate::drive::oracle::{Client, Oracle, page_of};
-use crate::drive::scene::{SYSTEMS, Shape, TIGHT, WIDE, open};
+use crate::drive::scene::{TIGHT, open};
 
 /// Where the data of these drives begin: at a multiple of 1 MiB, the first behind their tables.
 const DATA_AT: u64 = 1 << 20;
 
 fn report(bytes: Vec<u8>) -> Result<CheckReport, String> {
     Drive::check_on(Arc::new(FaultMedium::of(bytes)), true).map_err(|error| error.to_string())
-}
-
-#[derive(Debug)]
-struct Outcome {
-    damaged: u64,
-    errors: u64,
-    lost: u64,
-    retired: u64,
-    repaired: u64,
-}
-
-/// Every write must succeed and every read be right or an error. Once all pages were written again there are no errors.
-fn goes_on(
-    system: &str,
-    shape: Shape,
-    seed: u64,
-    damaged_pages: u64,
-    options: &DriveOptions,
-) -> Result<Outcome, String> {
-    let mut oracle = Oracle::zeroes(&shape);
-    let mut client = Client::new(seed);
-    let mut random = SplitMix64(seed ^ 0xda);
-    let (drive, medium) = open(shape.image(system), &DriveOptions::default())?;
-    client.steps(&drive, &mut oracle, 300)?;
-    drive.flush().map_err(|error| error.to_string())?;
-    drop(drive);
-    let bytes = medium.bytes();
-    let pages = (bytes.len() as u64 - DATA_AT) / u64::from(shape.page_bytes);
-    let damage = |medium: &FaultMedium, random: &mut SplitMix64| {
-        // Now and then neighbours, which share a block.
-        let run = if random.next().is_multiple_of(3) { 4 } else { 1 };
-        let first = random.next() % pages;
-        for page in first..(first + run).min(pages) {
-            let within = random.next() % u64::from(shape.page_bytes);
-            medium.damage(DATA_AT + page * u64::from(shape.page_bytes) + within, |byte| *byte ^= 0x5a);
-        }
-    };
-    let medium = Arc::new(FaultMedium::of(bytes));
-    (0..damaged_pages).for_each(|_| damage(&medium, &mut random));
-    let drive = Drive::open_on(medium.clone(), options).map_err(|error| error.to_string())?;
-    // The damage may hit a flushed page, which then reads as an error and cannot be partly written.
-    for step in 0..900 {
-        if step % 200 == 199 {
-            damage(&medium, &mut random);
-        }
-        let _ = client.step(&drive, &mut oracle)?;
-        if let Some(why) = drive.read_only() {
-            return Err(format!("it stopped: {why}"));
-        }
-    }
-    drive.audit()?;
-    oracle.read_all(&drive)?;
-    drive.flush().map_err(|error| error.to_string())?;
-    let (stats, errors) = (drive.stats(), oracle.errors);
-    let bytes = medium.bytes();
-    let report = report(bytes.clone())?;
-    if report.retired_blocks != stats.retired_blocks {
-        return Err(format!(
-            "{} retired blocks are known of {}",
-            report.retired_blocks, stats.retired_blocks
-        ));
-    }
-    let (again, medium) = open(bytes, &DriveOptions::default())?;
-    // Copies that had given way may be back, and some of them may be lost.
-    let as_known = again.stats().lost_pages == stats.lost_pages || again.stats().replica_pages > 0;
-    if !as_known || again.stats().retired_blocks != stats.retired_blocks {
-        return Err(format!("{:?} after {stats:?}", again.stats()));
-    }
-    let unreadable = oracle.read_all(&again)? as u64;
-    if unreadable != report.unreadable_pages {
-        return Err(format!("{unreadable} pages cannot be read, {} are told", report.unreadable_pages));
-    }
-    let told: u64 = report.unreadable.iter().map(|run| run.length_bytes / u64::from(shape.page_bytes)).sum();
-    if told != unreadable {
-        return Err(format!("{unreadable} pages cannot be read, {told} are listed"));
-    }
-    oracle.write_all(&again, seed)?;
-    match oracle.read_all(&again)? {
-        0 if again.stats().lost_pages == 0 => {}
-        left => {
-            return Err(format!("{left} pages cannot be read after all were written: {:?}", again.stats()));
-        }
-    }
-    again.close().map_err(|error| error.to_string())?;
-    let report = self::report(medium.bytes())?;
-    if let Some(problem) = report.problems.iter().find(|problem| problem.contains("cannot be read")) {
-        return Err(format!("after all was written: {problem}"));
-    }
-    Ok(Outcome {
-        damaged: stats.store.damaged_pages,
-        errors,
-        lost: stats.lost_pages,
-        retired: stats.retired_blocks,
-        repaired: stats.store.repaired_pages,
-    })
-}
-
-fn everything(seeds: std::ops::Range<u64>) {
-    let mut all = Vec::new();
-    for system in SYSTEMS {
-        for shape in [TIGHT, WIDE] {
-            for seed in seeds.clone() {
-                let outcome = goes_on(system, shape, seed, 1 + seed % 12, &DriveOptions::default());
-                all.push(
-                    outcome.unwrap_or_else(|error| panic!("{system} on {shape:?}, seed {seed}: {error}")),
-                );
-            }
-        }
-    }
-    let sum = |of: fn(&Outcome) -> u64| all.iter().map(of).sum::<u64>();
-    assert!(sum(|it| it.damaged) > 50 && sum(|it| it.errors) > 50, "{all:?}");
-    assert!(sum(|it| it.lost) > 5 && sum(|it| it.retired) > 0, "{all:?}");
-    assert!(sum(|it| it.repaired) > 0, "{all:?}: copies are there to be read");
-}
-
-#[test]
-fn a_damaged_page_costs_itself_and_the_drive_goes_on() {
-    everything(0..3);
-}
-
-#[test]
-#[ignore = "a minute"]
-fn many_damaged_pages_cost_themselves_and_the_drive_goes_on() {
-    everything(seed()..seed() + 100);
-}
-
-/// The tests themselves: a page that is moved as if it could be read is found out.
-#[test]
-fn damaged_data_that_are_moved_as_whole_are_noticed() {
-    let options = DriveOptions { omission: Some(Omission::LostAsWhole), ..DriveOptions::default() };
-    for system in SYSTEMS {
-        let wrong = (0..60).find_map(|seed| goes_on(system, TIGHT, seed, 8, &options).err());
-        assert!(wrong.is_some_and(|error| error.contains("WRONG")), "{system}: nobody saw");
-    }
 }
 
 /// Fills a drive with a different content in each page, so that the damaged page is known.
