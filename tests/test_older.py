@@ -80,6 +80,10 @@ CASES: dict[str, tuple[str | Callable[[Path], None], str, int, tuple[str, ...]]]
         lambda place: edit(place / "swept/sweep.json", format=LATER), "compare swept", 2,
         (f"in format {LATER}", "update flashtwin", "flashtwin sweep"),
     ),
+    "sweep, damaged": (
+        lambda place: edit(place / "swept/sweep.json", axes={"engine.hash_lanes": True}), "report swept", 2,
+        ("do not belong together", "sweep again"),
+    ),
     "store": (store_of_another_build, SWEEP, 0, ()),
     "trace, later schema": (
         parquet_of_a_later_schema, "trace info small.parquet", 2, ("schema version '2' is not known", "1 was")

@@ -161,6 +161,19 @@ def load(folder: Path | str) -> SavedSweep:
     path = Path(folder)
     plan = read_json(path / names.SWEEP)
     rows = read_rows(names.table(path, names.SWEEP_ROWS))
-    if not {"traces", "systems", "axes", "points", "trade"} <= plan.keys() or len(rows) != len(plan["points"]):
+    if not _is_plan(plan) or len(rows) != len(plan["points"]):
         raise ReportError(f"{path}: table and points of the sweep do not belong together; sweep again")
     return SavedSweep(path, plan, rows)
+
+
+def _is_plan(found: Mapping[str, Any]) -> bool:
+    """Whether the parts that are read are of the kind that a sweep writes, because a damaged file may have others."""
+    axes, search = found.get("axes"), found.get("search") or {}
+    if not isinstance(axes, dict) or not isinstance(search, dict):
+        return False
+    lists = [found.get(one) for one in ("traces", "systems", "points", "trade")]
+    lists += [*axes.values(), *(search.get(one, []) for one in ("minimize", "maximize"))]
+    if not all(isinstance(one, list) for one in lists):
+        return False
+    points = [one.get("point") if isinstance(one, dict) else None for one in found["points"]]
+    return all(isinstance(number, int) for number in points)
