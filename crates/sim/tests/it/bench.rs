@@ -89,6 +89,13 @@ pub(crate) fn seeds(count: u64) -> Range<u64> {
     u64::from(first)..u64::from(first) + count
 }
 
+/// Seeds of a swarm. `FLASHTWIN_SEED` and `FLASHTWIN_SEEDS` ask for others, of which the first and how many.
+pub(crate) fn swarm_seeds(usual: u64) -> Range<u64> {
+    let asked = |name: &str| std::env::var(name).ok()?.parse().ok();
+    let first = asked("FLASHTWIN_SEED").unwrap_or(0);
+    first..first + asked("FLASHTWIN_SEEDS").unwrap_or(usual)
+}
+
 pub(crate) fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
     list[rng.below(list.len() as u32) as usize]
 }

@@ -35,6 +35,7 @@ mod temperature;
 mod timeline;
 mod traces;
 mod units;
+mod untimed;
 mod volumes;
 mod warm_up;
 mod write_buffer;

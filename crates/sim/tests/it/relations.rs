@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use flashtwin_ftl::allocation::AllocationPolicy;
-use flashtwin_ftl::{Mapping, Rng};
+use flashtwin_ftl::{FtlConfig, Mapping, Rng};
 use flashtwin_nand::NandConfig;
 use flashtwin_sim::{
     Concurrency, EngineConfig, LoadMeasure, MergeReads, Preload, Resolved, RunResult, Suspend, run,
@@ -207,6 +207,21 @@ fn free_deduplication_changes_nothing_without_duplicates() {
     alike("unique contents, aged", 12, ["conventional", "ca-ssd"], &UNIQUE, |rng, _, _| {
         vec![any_allocation(rng), ("preload", "footprint".into())]
     });
+}
+
+/// On any system, for a trace without duplicates.
+pub(crate) fn free_deduplication_changes_nothing(pages: &PageTrace, mut resolved: Resolved) {
+    assert_eq!(pages.outline.content_source, ContentSource::Unique);
+    let (ftl, defaults) = (&mut resolved.config.ftl, FtlConfig::default());
+    // What only one of the two has.
+    (ftl.dedup, ftl.replication, ftl.spread) = (defaults.dedup, defaults.replication, defaults.spread);
+    (ftl.mapping_cache, ftl.mapping) = (defaults.mapping_cache, Mapping::Content);
+    resolved.config.engine.hash_us = 0.0;
+    // A content stays in it when its page is written again, a page's data do not.
+    resolved.config.engine.read_cache_pages = 0;
+    let aware = run(pages, &resolved, &()).unwrap();
+    resolved.config.ftl.mapping = Mapping::Page;
+    look_alike(&run(pages, &resolved, &()).unwrap(), &aware, "unique contents");
 }
 
 #[test]
