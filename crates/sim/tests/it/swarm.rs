@@ -381,6 +381,8 @@ fn a_hundred_thousand_systems_complete_and_account() {
 fn swarm(usual: u64) {
     let (seeds, mut failed) = (swarm_seeds(usual), Vec::new());
     let count = seeds.end - seeds.start;
+    // Others may miss something by chance.
+    let are_usual = seeds.start == 0 && count >= SEEDS;
     let mut reached: Vec<_> = drawn::MECHANISMS.split_whitespace().map(|mechanism| (mechanism, 0)).collect();
     for seed in seeds {
         let (mut rng, pages, mut resolved) = random_run(seed, "sim swarm");
@@ -408,7 +410,7 @@ fn swarm(usual: u64) {
     }
     let first = failed.first();
     assert!(first.is_none(), "{} of {count} seeds fail, the first: {first:?}", failed.len());
-    if count < SEEDS {
+    if !are_usual {
         return;
     }
     let seldom: Vec<_> = reached.iter().filter(|(_, times)| *times <= OFTEN).collect();

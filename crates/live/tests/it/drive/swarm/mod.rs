@@ -55,6 +55,8 @@ fn shortest(mut world: World) -> (World, String) {
 fn swarm(usual: u64) {
     let seeds = seeds(usual);
     let count = seeds.end - seeds.start;
+    // Others may miss something by chance.
+    let are_usual = seeds.start == 0 && count >= SEEDS;
     let mut reached = Reached::new();
     let mut failed = Vec::new();
     for seed in seeds {
@@ -72,7 +74,7 @@ fn swarm(usual: u64) {
             &failed[..failed.len().min(20)]
         );
     }
-    if count >= SEEDS {
+    if are_usual {
         let never: Vec<_> = reached.iter().filter(|(_, times)| **times == 0).collect();
         assert!(never.is_empty(), "what never happens is not tried: {never:?}");
     }

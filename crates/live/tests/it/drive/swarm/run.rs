@@ -310,14 +310,14 @@ impl<'a> Run<'a> {
             self.expect(&request, Err(why))?;
         }
         self.stage.drive.audit()?;
-        let has_copies = self.stage.drive.stats().replica_pages > 0;
+        // Both may change while all pages are read: a whole copy gives way to others, a damaged one is found.
+        let stats = self.stage.drive.stats();
         let mut oracle = self.stage.oracle.borrow_mut();
         let errors = oracle.read_all(&self.stage.drive)? as u64;
         oracle.flushed();
         drop(oracle);
-        let (told, retired) = (report.unreadable_pages, self.stage.drive.stats().retired_blocks);
-        // A copy that is whole may give way to others while all pages are read.
-        let is_told = errors == told || errors > told && has_copies;
+        let (told, retired) = (report.unreadable_pages, stats.retired_blocks);
+        let is_told = errors == told || errors > told && stats.replica_pages > 0;
         if !is_told || errors > 0 && !self.is_lossy || report.retired_blocks != retired {
             let text =
                 format!("{errors} pages cannot be read and {told} are told, {retired} blocks are retired");
