@@ -1,11 +1,13 @@
 """Whether the tests catch the bugs of `tests/planted.toml`: `make planted`.
 
 All bugs are built into one copy of the sources, each behind the environment variable PLANTED, so that one build serves
-for all. `python tests/planted.py PART ...` tries only bugs whose file or description contains a PART.
+for all. `python tests/planted.py PART ...` tries only bugs whose file or description contains a PART. Those with
+`swarm` must be found by that crate's swarm, in as many seeds as is told.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -19,6 +21,9 @@ AFTER = {
     "bits": ["nand", "ftl"], "nand": ["ftl", "sim"], "ftl": ["sim", "tests/test_behaviour.py"],
     "sim": ["tests/test_behaviour.py"], "trace": ["sim"], "analysis": [], "live": [],
 }  # fmt: skip
+#: The test of each swarm.
+SWARMS = {"live": "a_drive_keeps_its_promises"}
+SWARM_SEEDS = 1_000
 TIMEOUT_S = 600
 SWITCH = """
 pub(crate) fn planted(bug: u32) -> bool {
@@ -67,18 +72,37 @@ def build() -> dict[str, list[str]]:
     return programs
 
 
-def fails(command: list[str], folder: Path, number: int) -> bool:
+def run(command: list[str], folder: Path, number: int, **more: str) -> subprocess.CompletedProcess[str] | None:
+    """A test run with a bug; `None` if it takes too long."""
     paths = {"PYTHONPATH": str(COPY / "python"), "PLANTED": str(number)}
     try:
-        done = subprocess.run(
-            command, cwd=folder, env={**os.environ, **paths}, capture_output=True, timeout=TIMEOUT_S, check=False
-        )
+        return subprocess.run(
+            command, cwd=folder, env={**os.environ, **paths, **more}, capture_output=True, timeout=TIMEOUT_S,
+            check=False, text=True, errors="replace",
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+        return None
+
+
+def fails(command: list[str], folder: Path, number: int) -> bool:
+    done = run(command, folder, number)
+    return done is None or done.returncode != 0
+
+
+def found_in_seeds(crate: str, number: int, programs: dict[str, list[str]]) -> str | None:
+    """In how many seeds the crate's swarm fails, for example `17 of 300 seeds`."""
+    for program in programs[crate]:
+        done = run([program, SWARMS[crate]], COPY / "crates" / crate, number, FLASHTWIN_SEEDS=str(SWARM_SEEDS))
+        # A swarm tells how many seeds fail, and panics.
+        if done and (found := re.search(r"\d+ of \d+ seeds", done.stdout + done.stderr)):
+            return found.group()
+    return None
 
 
 def caught_by(bug: dict, number: int, programs: dict[str, list[str]]) -> str | None:
+    if "swarm" in bug:
+        found = found_in_seeds(bug["swarm"], number, programs)
+        return found and f"the swarm of {bug['swarm']} in {found}"
     if bug["file"].startswith("crates/"):
         crate = bug["file"].split("/")[1]
         suites = [crate, *AFTER[crate]]
@@ -107,7 +131,7 @@ def main(parts: list[str], sources: Path = ROOT) -> int:
         suite = caught_by(bug, number, programs)
         survived += suite is None
         fate = "SURVIVED" if suite is None else f"caught by {suite}"
-        print(f"{number:2}  {fate:34} {time.monotonic() - began:4.0f} s  {bug['what']}", flush=True)
+        print(f"{number:2}  {fate:46} {time.monotonic() - began:4.0f} s  {bug['what']}", flush=True)
     print(f"{len(bugs)} bugs, {survived} survived")
     if not parts:
         # The page on reliability states the last whole run.
