@@ -17,6 +17,7 @@ from evidence.code import ROOT
 from evidence.forms import count, grid, ratio
 from evidence.study import SCRATCH, Data, Lab, Study
 from flashtwin.results.documents import json_or_none
+from flashtwin.units import plural
 
 #: Tests say what they tried: Rust prints this line, Python records a property of this name.
 COUNTED = "counted "
@@ -129,7 +130,7 @@ def _result(
 def tried_words(one: Mapping[str, Any]) -> str:
     words = [f"{count(number)} {what}" for what, number in one["tried"].items()]
     skipped = [f"{one['skipped']} skipped"] if one["skipped"] else []
-    return ", ".join([*words, f"{one['passed'] + one['failed']} tests", *skipped])
+    return ", ".join([*words, plural(one["passed"] + one["failed"], "test"), *skipped])
 
 
 def pages(data: Data) -> Data:

@@ -49,10 +49,8 @@ def test_readers_have_their_turn_while_others_write_zeroes(tmp_path: Path) -> No
         while zeroed() < 4 * MIB // 4096:
             time.sleep(0.01)
         for length in (4096, MIB):
-            before, began = zeroed(), time.monotonic()
+            before = zeroed()
             assert client.read(0, length) == (0, b"x" * length)
-            took_s = time.monotonic() - began
             # For each 64 pages read a turn of 64 pages of each, and those of a tenth of a second.
             turns = max(1, length // 4096 // 64)
-            # A busy machine may let others zero for longer. Nobody may be delayed by more than a second.
-            assert took_s < 1.0 or zeroed() - before < (4 * 17 * 64 + 20_000) * turns
+            assert zeroed() - before < (4 * 17 * 64 + 20_000) * turns

@@ -161,17 +161,15 @@ data = random.randbytes(64 * 4096)
 began = time.monotonic_ns()
 for at in range(64):
     h.aio_pwrite(nbd.Buffer.from_bytearray(bytearray(data[at * 4096:][:4096])), at * 4096)
-found["sent"] = time.monotonic_ns() - began
 while h.aio_in_flight():
     h.poll(-1)
 found["took"] = time.monotonic_ns() - began
 """,
         )
     writes = model_of(server)["response"]["write"]
-    # Sixteen are under way. The last of them waits for the others, less the time in which a busy machine sent them.
-    assert writes["max_ns"] > 10 * writes["min_ns"] - found["sent"]
-    # The client has seen 64 programs, one after another.
-    assert found["took"] >= max(writes["max_ns"], 60 * writes["min_ns"])
+    # The last of those under way has waited for the others. The client has seen 64 programs, one after another.
+    assert writes["max_ns"] > 10 * writes["min_ns"]
+    assert found["took"] >= max(writes["max_ns"], 64 * writes["min_ns"])
 
 
 # Matplotlib warns of a page of so few requests.

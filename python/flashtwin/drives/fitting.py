@@ -47,7 +47,8 @@ _SHARED, _PASSED = 0.5, 0.12
 _LIGHTEST = 5.0
 #: A miss of the laws at a bound by which a drive is none that the model can be, as a logarithm.
 _NONE = 0.4
-#: Draws of the bootstrap, and deviations of a twin's figures and amplifications from seed to seed, as logarithms.
+#: Draws of the bootstrap, and deviations of a twin's figures from seed to seed, as logarithms. That of amplifications
+#: is chosen such that intervals of space hold on drives drawn at random.
 _DRAWS, _SEED_DEVIATION, _AMPLIFIED_DEVIATION = 60, 0.02, 0.004
 #: Keys that people know by another name.
 _NAMES = {"idle_read_us": "nand.read_us", "slow_page_more_us": "nand.read_us", "space_gib": "spare"}

@@ -56,6 +56,7 @@ def _branches(fields: frozenset[str]) -> frozenset[str]:
 
 def misfit(summary: Mapping[str, Any]) -> str | None:
     """What a summary of a run has in the place of a number, a text or a list; None if it is as the core writes it."""
+    branches = _branches(SUMMARY | {CONFIG})
     for path, value in leaves(summary):
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if path in _LISTS:
@@ -66,7 +67,7 @@ def misfit(summary: Mapping[str, Any]) -> str | None:
                 return f"{path} is {value!r:.60}: expected a text"
         elif path in SUMMARY and not (is_number or value is None):
             return f"{path} is {value!r:.60}: expected a number"
-        elif path not in SUMMARY and path in _branches(SUMMARY | {CONFIG}) and value not in ({}, None):
+        elif path not in SUMMARY and path in branches and value not in ({}, None):
             return f"{path} is {value!r:.60}: expected an object"
         elif above := next(filter(SUMMARY.__contains__, accumulate(path.split(".")[:-1], "{}.{}".format)), None):
             return f"{above} is an object: expected a {'text' if above in _TEXTS else 'number or a list'}"

@@ -37,7 +37,8 @@
 //!    bytes and data, and its block is retired at its next erase, if the drive has one to spare. A batch of which one
 //!    copy was written is durable, and a checkpoint follows at once.
 //!    Once there is no slot left, the disk is full, another write or any sync fails, nothing is written until the
-//!    drive is opened again. If it cannot write a checkpoint then, it is read only. Pages ordered and not written return errors meanwhile; all others can be read.
+//!    drive is opened again. If it cannot write a checkpoint then, it is read only. Pages ordered and not written
+//!    return errors meanwhile; all others can be read.
 //! 10. An unreadable page costs only the logical pages that point to it. When it has to be moved,
 //!     it is moved as lost: reads fail until it is written or trimmed. A block with several such
 //!     pages is retired, if the drive has one to spare.
