@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import polars
 import pytest
@@ -331,6 +332,20 @@ def test_workers_end_with_their_parent() -> None:
     with started(*crew.WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
         worker.stdin.close()
         assert worker.wait(timeout=PATIENCE_S) == 0
+
+
+def test_a_worker_ends_though_it_waits_for_a_task_when_its_signal_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As when the signal comes after Python's last look for one: it interrupts nothing.
+    deaf = (
+        "import signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
+        "for line in sys.stdin: print('{}', flush=True)"
+    )
+    monkeypatch.setattr(crew, "WORKER", (sys.executable, "-c", deaf))
+    processes, start = [], crew._start
+    monkeypatch.setattr(crew, "_start", lambda: processes.append(start()) or processes[-1])
+    task = mock.Mock(spec=crew.Task, ATTEMPTS=1, as_json=dict)
+    assert list(crew.in_processes([task], 2)) == [(task, {})]
+    assert [process.returncode for process in processes] == [0, 0], "ended by themselves, not killed"
 
 
 def test_names_of_traces(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from flashtwin.errors import FlashtwinError
 from flashtwin.progress import Progress
@@ -170,14 +170,17 @@ class _Worker(Generic[AnyTask]):
         with self._starting:
             self._stopped = True
             self._process.terminate()
+            # A signal between Python's last look for one and its wait for the next task is seen when the wait ends.
+            _close(self._process.stdin)
 
     def stop(self) -> None:
         try:
             self._process.wait(self.PATIENCE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
+            self._process.wait()
         self._thread.join(self.PATIENCE_S)
-        _close(self._process)
+        _close(self._process.stdout)
 
     def _talk(self) -> None:
         try:
@@ -201,7 +204,8 @@ class _Worker(Generic[AnyTask]):
             with self._starting:
                 if self._stopped:
                     break
-                _close(self._process)
+                _close(self._process.stdin)
+                _close(self._process.stdout)
                 self._process = _start()
         return {"error": task.lost(why)}
 
@@ -213,18 +217,18 @@ class _Worker(Generic[AnyTask]):
             stdin.write(line + "\n")
             stdin.flush()
             answer = stdout.readline()
-        except BrokenPipeError:
+        except (BrokenPipeError, ValueError):
+            # It has ended, or it was told to and its input is closed.
             return ""
         # A process that was killed while it answered leaves half a line.
         return answer if answer.endswith("\n") else ""
 
 
-def _close(process: subprocess.Popen[str]) -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            # Output not yet read goes with the process.
-            with suppress(BrokenPipeError):
-                stream.close()
+def _close(stream: IO[str] | None) -> None:
+    if stream is not None:
+        # What was not yet written or read goes with the process.
+        with suppress(BrokenPipeError):
+            stream.close()
 
 
 WORKER = (sys.executable, "-c", "from flashtwin.sweeps.worker import main; main()")

@@ -26,20 +26,25 @@ pub(super) fn configs() -> Vec<FtlConfig> {
     let content = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     let mut inverted = content.clone();
     inverted.dedup.tables = crate::dedup::TableKind::Inverted;
-    let mut replicating = content.clone();
-    replicating.replication.policy = ReplicationPolicy::OnLine;
-    replicating.replication.alpha = 0.2;
     let mut spreading = FtlConfig::default();
     spreading.spread.policy = crate::spread::SpreadPolicy::Duplicates;
-    vec![page, content, inverted, replicating, spreading]
+    let replicating = ReplicationPolicy::ALL.into_iter().map(|policy| {
+        let mut config = content.clone();
+        (config.replication.policy, config.replication.alpha) = (policy, 0.5);
+        config
+    });
+    [page, inverted, spreading].into_iter().chain(replicating).collect()
 }
 
 pub(super) fn work(ftl: &mut Ftl, rng: &mut Rng, steps: u32, aware: bool) {
     let idle = [0; 4];
     let loads = LoadView::new(&idle, &idle);
     let mut ops = Vec::new();
-    for _ in 0..steps {
+    for step in 0..steps {
         let lpn = Lpn::new(rng.below(PAGES));
+        if step % 50 == 49 {
+            ftl.end_period(&mut ops).unwrap();
+        }
         match rng.below(8) {
             0 => ftl.trim(lpn),
             1..4 => {

@@ -6,6 +6,7 @@ use flashtwin_nand::{Block, Plane};
 
 use super::restored::{CONTENTS, PAGES, configs, geometry, restored, work};
 use crate::Ftl;
+use crate::controller::Controller;
 use crate::image::BlockUse;
 use crate::rng::Rng;
 
@@ -24,8 +25,12 @@ fn a_controller_goes_on_without_the_blocks_it_retired() {
         let mut before = BTreeMap::new();
         for _ in 0..40 {
             work(&mut ftl, &mut rng, 100, config.looks_at_contents());
-            let plane = Plane::new(rng.below(geometry.planes()));
-            ftl.retire(geometry.block_index_of(plane, rng.below(9)), PAGES.into());
+            for _ in 0..1 + rng.below(3) {
+                let plane = Plane::new(rng.below(geometry.planes()));
+                ftl.retire(geometry.block_index_of(plane, rng.below(9)), PAGES.into());
+            }
+            // Copying collects, so blocks are retired between two copies.
+            ftl.end_period(&mut Vec::new()).unwrap();
             work(&mut ftl, &mut rng, 100, config.looks_at_contents());
             ftl.audit().unwrap();
             let now = retired(&ftl);

@@ -86,6 +86,10 @@ impl Chips {
         view.received += 1;
     }
 
+    pub(super) fn has_no_room(&mut self, chip: Chip) {
+        self.views[chip].free_pages = 0;
+    }
+
     pub(super) fn lose_last(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let Some(&last) = map.replica_ppns(vpn).last() else { return };
         self.take(map, blocks, vpn);

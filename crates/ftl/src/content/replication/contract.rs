@@ -130,7 +130,8 @@ impl CopyContext<'_> {
         }
     }
 
-    pub(super) fn add(&mut self, copy: NewCopy) -> FtlResult<NewPage> {
+    /// `None`: the chip has no room, such as after one of its blocks was retired.
+    pub(super) fn add(&mut self, copy: NewCopy) -> FtlResult<Option<NewPage>> {
         let NewCopy { vpn, source, chip, level } = copy;
         let planes = self.flash.geometry().planes_per_chip();
         let first = chip.number() * planes;
@@ -138,7 +139,7 @@ impl CopyContext<'_> {
         let plane = (0..planes)
             .map(|step| Plane::new(first + (*turn + step) % planes))
             .find(|&plane| self.flash.blocks.has_room(plane));
-        let Some(plane) = plane else { return Err(self.flash.full(Plane::new(first))) };
+        let Some(plane) = plane else { return Ok(None) };
         *turn = (plane.number() + 1) % planes;
         let to = self.flash.take_page(plane, Stream::REPLICA, Owner::of(vpn), self.tables, self.ops)?;
         let map = &mut self.tables.map;
@@ -148,7 +149,7 @@ impl CopyContext<'_> {
         self.flash.counters.replication.copies += 1;
         self.flash.note_peak(map.pages_in_use(), map.replicas.pages());
         self.tables.touch_vpn(vpn);
-        Ok(NewPage { plane, program: FlashOp::new(OpKind::Program, to, from, Cause::Replica) })
+        Ok(Some(NewPage { plane, program: FlashOp::new(OpKind::Program, to, from, Cause::Replica) }))
     }
 }
 

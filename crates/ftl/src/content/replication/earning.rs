@@ -78,11 +78,14 @@ pub(super) fn add_shared_copy(
     copy: NewCopy,
     context: &mut CopyContext<'_>,
     chips: &mut Chips,
-) -> FtlResult<NewPage> {
+) -> FtlResult<Option<NewPage>> {
     chips.take(&context.tables.map, &context.flash.blocks, copy.vpn);
     let page = context.add(copy)?;
     chips.add(&context.tables.map, &context.flash.blocks, copy.vpn);
-    chips.fill_page(copy.chip);
+    match page {
+        Some(_) => chips.fill_page(copy.chip),
+        None => chips.has_no_room(copy.chip),
+    }
     Ok(page)
 }
 

@@ -61,7 +61,9 @@ impl EndOfPeriod {
                 break;
             };
             gives_way.into_iter().for_each(|victim| context.drop_replica(victim));
-            let page = add_shared_copy(NewCopy { vpn, source, chip, level }, context, chips)?;
+            let Some(page) = add_shared_copy(NewCopy { vpn, source, chip, level }, context, chips)? else {
+                continue;
+            };
             copy_at_once(&page, context)?;
             source = if source + 1 == places { 0 } else { source + 1 };
         }

@@ -95,7 +95,7 @@ impl Replication for OnLine {
         };
         let source = map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
         gives_way.into_iter().for_each(|victim| context.drop_replica(victim));
-        add_shared_copy(NewCopy { vpn, source, chip, level }, context, &mut self.chips).map(Some)
+        add_shared_copy(NewCopy { vpn, source, chip, level }, context, &mut self.chips)
     }
 
     /// A content whose copy found no room earns one again with its next read, not at once.

@@ -70,7 +70,10 @@ impl Planned {
         let source = *turn;
         *turn = (*turn + 1) % *places;
         gives_way.into_iter().for_each(|victim| context.drop_replica(victim));
-        let page = add_shared_copy(NewCopy { vpn, source, chip, level }, context, chips)?;
+        let Some(page) = add_shared_copy(NewCopy { vpn, source, chip, level }, context, chips)? else {
+            // No fault of the plan, which was told of room that a retired block took since.
+            return Ok(Some(false));
+        };
         copy_at_once(&page, context)?;
         Ok(Some(true))
     }

@@ -250,7 +250,7 @@ impl Replication for PriorityLru {
             }
         }
         let source = context.tables.map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
-        context.add(NewCopy { vpn, source, chip, level: class }).map(Some)
+        context.add(NewCopy { vpn, source, chip, level: class })
     }
 
     fn earns_again(&mut self, vpn: Vpn, end: End, _map: &ContentMap, held: Option<u32>) -> bool {

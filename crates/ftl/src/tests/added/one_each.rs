@@ -41,11 +41,11 @@ impl Replication for OneEach {
         let (map, blocks) = (&context.tables.map, &context.flash.blocks);
         let home = blocks.chip_of_page(map.home(vpn));
         let chip = Chip::new((home.number() + 1) % blocks.geometry.chips());
-        let fits = map.pages_in_use() < context.space.budget_pages && blocks.chip_has_room(chip);
+        let fits = map.pages_in_use() < context.space.budget_pages;
         if map.pages_of(vpn) > 1 || chip == home || !fits {
             return Ok(None);
         }
-        context.add(NewCopy { vpn, source: 0, chip, level: 0 }).map(Some)
+        context.add(NewCopy { vpn, source: 0, chip, level: 0 })
     }
 }
 
