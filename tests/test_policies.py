@@ -187,6 +187,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("victim", 2.5, "answered 2.5, of type <class 'float'>: expected a whole number"),
     ("victim", True, "answered True, of type <class 'bool'>"),
     ("victim", "first", "answered 'first', of type <class 'str'>"),
+    ("victim", 1_000_000 * "x", "xx...xx"),
     ("victim", ZeroDivisionError("of mine"), "raised ZeroDivisionError: of mine"),
     ("victim", lambda _, blocks: int(np.flatnonzero(blocks.closed == 0)[0]), "expected a block whose `closed`"),
     ("victim", lambda _, blocks: blocks.valid.fill(0), "raised ValueError: assignment destination is read-only"),
@@ -208,6 +209,7 @@ def test_wrong_policy_is_named_with_its_call(family: str, answer: Any, message: 
     text = str(caught.value)
     assert f"the {family} policy 'mistaken' at the call (" in text
     assert message in text
+    assert len(text) < 1_000
     if isinstance(answer, Exception):
         assert caught.value.__cause__ is answer
         assert "mistaken" in {entry.name for entry in caught.traceback} | _frames(answer)

@@ -236,7 +236,9 @@ impl PythonRule {
     #[cold]
     fn not_a_number(&self, py: Python<'_>, number: i64, answer: &Bound<'_, PyAny>) {
         let kind = answer.get_type();
-        let shown = answer.repr().map(|text| text.to_string()).unwrap_or_default();
+        // Not a megabyte of text.
+        let shorter = py.import("reprlib").and_then(|module| module.call_method1("repr", (answer,)));
+        let shown = shorter.map(|text| text.to_string()).unwrap_or_default();
         let fault = format!("it answered {shown}, of type {kind}: expected a whole number");
         self.fail(py, number, &fault, None);
     }

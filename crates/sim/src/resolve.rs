@@ -100,9 +100,10 @@ pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, Conf
         .iter()
         .map(|(key, value)| setting(&sources.keys, key, value))
         .collect::<Result<_, ConfigError>>()?;
-    let resolved = sources
-        .resolve(&layers, &settings)
-        .map_err(|error| blamed(&layers, error, |some| sources.resolve(some, &[]).map(|_| ())))?;
+    let resolved = sources.resolve(&layers, &settings).map_err(|error| {
+        let blamed = blamed(&layers, error.clone(), |some| sources.resolve(some, &[]).map(|_| ()));
+        sources.device_blamed(&layers, &settings, &error).unwrap_or(blamed)
+    })?;
     if system_toml(system).is_none() {
         sources.refuse_ignored(&layers)?;
     }
@@ -132,8 +133,7 @@ static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
 
 impl Sources {
     fn resolve(&self, layers: &[Layer], settings: &[(String, Value)]) -> Result<Resolved, ConfigError> {
-        let device = settings.iter().rev().find(|(key, _)| key == "device").map(|(_, value)| value);
-        let mut tree = self.tree(layers, device)?;
+        let mut tree = self.tree(layers, set_device(settings))?;
         for (key, value) in settings {
             set(&mut tree, key, value.clone());
         }
@@ -142,18 +142,23 @@ impl Sources {
         check(config)
     }
 
+    /// An error with the device's file, where a system without keys of its own has the same error on it.
+    fn device_blamed(
+        &self,
+        layers: &[Layer],
+        settings: &[(String, Value)],
+        error: &ConfigError,
+    ) -> Option<ConfigError> {
+        let device = device_named(layers, set_device(settings)).ok()?;
+        let alone = self.resolve(&[], &[("device".into(), Value::from(device))]).err()?;
+        let is_named = error.0.starts_with(&format!("{device}: ")) || error.0.starts_with("device '");
+        (alone == *error && !is_named).then(|| ConfigError(format!("{device}: {error}")))
+    }
+
     /// The defaults, then the files. Where a device is named, its controller's keys replace those of the files before.
     fn tree(&self, layers: &[Layer], set_device: Option<&Value>) -> Result<Map<String, Value>, ConfigError> {
+        let device = device_named(layers, set_device)?;
         let naming = layers.iter().rposition(|layer| layer.given.contains_key("device"));
-        let named = naming.map(|place| &layers[place].given["device"]);
-        let device = match set_device.or(named) {
-            None => "rr-ssd",
-            Some(Value::String(name)) => name,
-            Some(other) => {
-                let expected = "a name from `flashtwin devices` or a path";
-                return Err(ConfigError(format!("device is {other}: expected {expected}")));
-            }
-        };
         let device = DeviceFile::read(device, &self.schema, &self.keys)?;
         let controlled_at = set_device.map_or(naming.unwrap_or(0), |_| layers.len());
         let mut tree = defaults()?;
@@ -213,6 +218,21 @@ impl Sources {
     }
 }
 
+fn set_device(settings: &[(String, Value)]) -> Option<&Value> {
+    settings.iter().rev().find(|(key, _)| key == "device").map(|(_, value)| value)
+}
+
+fn device_named<'a>(layers: &'a [Layer], set: Option<&'a Value>) -> Result<&'a str, ConfigError> {
+    match set.or(layers.iter().rev().find_map(|layer| layer.given.get("device"))) {
+        None => Ok("rr-ssd"),
+        Some(Value::String(name)) => Ok(name),
+        Some(other) => {
+            let expected = "a name from `flashtwin devices` or a path";
+            Err(ConfigError(format!("device is {other}: expected {expected}")))
+        }
+    }
+}
+
 fn setting(keys: &Keys, key: &str, text: &str) -> Result<(String, Value), ConfigError> {
     let key = keys.full(key)?;
     if NOT_SET.contains(&key.as_str()) {
@@ -227,6 +247,7 @@ fn setting(keys: &Keys, key: &str, text: &str) -> Result<(String, Value), Config
 
 fn defaults() -> Result<Map<String, Value>, ConfigError> {
     let mut tree = Map::new();
+    tree.insert("name".into(), Value::from(""));
     tree.insert("description".into(), Value::from(""));
     tree.insert("device".into(), Value::from("rr-ssd"));
     tree.insert("seed".into(), Value::from(1));
@@ -484,6 +505,17 @@ pub(crate) mod tests {
         assert_eq!(with(tables, &[("engine.suspend_us", "7")]).unwrap().engine.suspend_us, 7.0);
         let refused = |tables: &str| with(tables, &[]).unwrap_err();
         assert!(refused("[engine]\nsuspend_uz = 3").contains("suspend_us"));
+        for (wrong, words) in
+            [("suspend_us = \"x\"", "expected a number"), ("suspend_us = -1.0", "expected a dur")]
+        {
+            let error = refused(&format!("[engine]\n{wrong}"));
+            assert!(
+                error.starts_with(&format!("{path}: engine.suspend_us is ")) && error.contains(words),
+                "{error}"
+            );
+        }
+        let own = with(tables, &[("engine.slots", "x")]).unwrap_err();
+        assert!(own.starts_with("engine.slots"), "no fault of the device: {own}");
         let undetermined = "undetermined = [\"engine.suspend\", \"nand.channels\"]\n";
         let left = |sets: &[(&str, &str)]| with(undetermined, sets).unwrap().nand.undetermined;
         assert_eq!(left(&[]), ["engine.suspend", "nand.channels"]);

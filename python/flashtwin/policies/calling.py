@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import reprlib
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -98,7 +99,7 @@ class Prepared:
         arrays = [np.asarray(one) for one in given]
         kinds = [one.ndim == 1 and (one.dtype.kind in "iu" or one.size == 0) for one in arrays]
         if len(arrays) != family.arrays or not all(kinds) or len({one.size for one in arrays}) != 1:
-            shown = ", ".join(f"{one.dtype}{list(one.shape)}" for one in arrays if one.ndim) or repr(answer)
+            shown = ", ".join(f"{one.dtype}{list(one.shape)}" for one in arrays if one.ndim) or reprlib.repr(answer)
             wanted = "two arrays of whole numbers of equal length" if more else "an array of whole numbers"
             return [], f"it answered {shown}: expected {wanted}"
         return [one.astype(np.int64).tobytes() for one in arrays], ""
