@@ -1,6 +1,8 @@
 """Policies in Python: defaults written again give the same results, wrong ones are stopped, digests tell them apart."""
 
 import ctypes
+import os
+import random
 import signal
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.errors import ArgumentError, ConfigError, FlashtwinError
 from flashtwin.policies.digest import Uncovered, digest
+from flashtwin.policies.registry import FAMILIES
 
 from . import tiny, tools
 from .conftest import PATIENCE_S, clean_environment
@@ -162,6 +165,63 @@ class Drawn:
 
     def restore(self, state: int) -> None:
         self.calls = state
+
+
+#: What a careless policy answers, or raises, among better answers.
+ODD: list[Any] = [
+    None, True, "1", 1.0, float("nan"), 10**30, -(10**30), 2**63 - 1, -(2**63), 2**32, 256, 1, 0, -1, -2, {}, [], [0],
+    ([], []), ([0], [0, 1]), ([0], [10**6]), ([10**6], [0]), ([0, 0], [1, 1]), [[0]], ["a"], [None], [2**64 - 1], [-1],
+    [0, 0], [0.5], np.int8(-1), np.uint64(2**64 - 1), np.zeros((2, 2), int), np.zeros(10**6, int), np.array(3), object,
+    KeyError("x"), RecursionError(), MemoryError(), StopIteration(), SystemError("y"), UnicodeError("\ud800"),
+]  # fmt: skip
+#: Where a family is asked often, beside its key.
+ASKED: dict[str, dict[str, Any]] = {
+    "partition": {"ftl.partition.window": 0.1}, "eviction": {"ftl.dedup.fingerprint_entries": 100},
+}  # fmt: skip
+
+
+def plausible(draw: random.Random, of: str, number: int, tables: list[ft.PolicyTable]) -> Any:
+    if of in ("victim", "placement"):
+        return draw.choice([*np.flatnonzero(tables[0].closed if of == "victim" else tables[0].may), -1])
+    if of == "partition":
+        return [draw.randrange(number) for _ in tables[0].written]
+    if of == "eviction":
+        return draw.sample(range(len(tables[0].content)), 1)
+    if of == "replication.period":
+        alone = np.flatnonzero(tables[0].pages == 1)[: draw.randrange(3)]
+        return tables[0].content[alone], (tables[0].home[alone] + draw.randrange(1, 8)) % 8
+    return draw.randrange(1, 9) if of == "degree" else draw.randrange(min(number, 8) if of == "redirection" else 8)
+
+
+def careless(family: str, seed: int) -> Any:
+    draw = random.Random(seed)
+    odd = draw.choice([0.0, 0.001, 0.02, 0.3])
+
+    def drawn(*given: Any) -> Any:
+        if draw.random() >= odd:
+            number = next(one for one in given if not isinstance(one, ft.PolicyTable))
+            return plausible(draw, family, number, [one for one in given if isinstance(one, ft.PolicyTable)])
+        answer = draw.choice(ODD)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return ft.policy(family)(drawn)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_answer_breaks_a_run(family: str) -> None:
+    first, messages = int(os.environ.get("FLASHTWIN_SEED", "0")), []
+    for seed in range(first, first + int(os.environ.get("FLASHTWIN_MUTANTS", "12"))):
+        sets = {f"ftl.{FAMILIES[family].key}": careless(family, seed), "verify": True, **ASKED.get(family, {})}
+        try:
+            replayed("conventional" if family == "partition" else "rr-ssd", sets, seed)
+            messages.append("")
+        except ConfigError as error:
+            messages.append(str(error))
+    assert all(f"the {family} policy 'drawn' at the call (" in one for one in messages if one)
+    assert any(messages)
+    assert not all(messages)
 
 
 def test_each_run_gets_an_instance_and_a_generator_of_its_seed() -> None:
