@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from flashtwin.papers.claims import Agreement, Claim, Published, judge, number
 from flashtwin.papers.facts import Fact, mean, measured
 from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Display, Facts, WorkloadTable, chart, column
+from flashtwin.recipes.workloads import workload
 from flashtwin.results.trees import literal
 from flashtwin.settings import Value
 
@@ -188,6 +189,13 @@ class PaperWorkload:
     path: Path | None = None
     #: The volume of that file that is the workload; None: the whole file.
     volume: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, requests of the recipe: an order of such workloads by the work that they make."""
+        if self.path is not None:
+            return self.path.stat().st_size
+        return int(workload(self.recipe).recipe["requests"]["count"]) if self.recipe else 0
 
 
 @dataclass(frozen=True)

@@ -252,7 +252,9 @@ def _measure_all(
     if progress:
         progress("items", 0, total)
     with ThreadPoolExecutor(max(1, min(cores, len(benches)))) as pool:
-        waiting = {pool.submit(measure, one, path, how, threads, stop, step) for one in benches}
+        # The largest begins first, so that no core waits for it at the end.
+        ordered = sorted(benches, key=lambda one: one.workload.size, reverse=True)
+        waiting = {pool.submit(measure, one, path, how, threads, stop, step) for one in ordered}
         try:
             while waiting:
                 # Wakes now and then, so that Ctrl-C is seen.
