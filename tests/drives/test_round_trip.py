@@ -139,6 +139,7 @@ def intervals(drive: System, found: Estimates) -> dict[str, tuple[float, Estimat
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 def test_hidden_drives_are_recovered_and_their_intervals_hold() -> None:
     drives = [(seed, False) for seed in range(DRIVES)] + [(seed, True) for seed in range(4, DRIVES, 5)]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
