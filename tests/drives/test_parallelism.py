@@ -62,12 +62,30 @@ def test_units_of_a_simulated_drive_are_found(drive: tuple[float, ...]) -> None:
     assert service.number == pytest.approx(drive[1], rel=0.1)
 
 
-def test_units_behind_a_slow_front_end_are_not_told() -> None:
-    rows, alone = measured(128, 60.0, 12.0, 0.1, front=1.0)
-    for fixed_us in (None, 12.0):
-        (units,) = parallelism.parallel_units(rows, alone, None, fixed_us)
-        assert not units.is_measured
-        assert "a front end hides them" in units.source
+@pytest.mark.parametrize(
+    ("units", "service", "front"),
+    [(128, 60.0, 1.0), (128, 60.0, 0.6), (64, 60.0, 2.0), (64, 80.0, 1.5), (32, 60.0, 3.0), (16, 60.0, 5.0)],
+)
+def test_units_behind_a_front_end_are_told_by_the_depths_below_it(units: int, service: float, front: float) -> None:
+    rows, alone = measured(units, service, 12.0, 0.1, front=front)
+    found = parallelism.parallel_units(rows, alone, None, 12.0)[0]
+    assert (found.value, found.is_measured) == (units, True)
+
+
+def test_units_behind_a_slot_for_each_request_are_told() -> None:
+    """A drive that takes 56 requests in hand, by depths up to 128."""
+    rows = [Depth(depth, simulated(16, 60.0, 12.0, 0.1, min(depth, 56))[0], {}) for depth in map((2).__pow__, range(8))]
+    assert rows[-1].per_s == rows[-2].per_s
+    assert parallelism.parallel_units(rows, None, None, 12.0)[0].value == 16
+
+
+def test_units_that_hardly_meet_below_a_front_end_are_not_told() -> None:
+    rows, alone = measured(128, 60.0, 12.0, 0.1, front=2.0)
+    (units,) = parallelism.parallel_units(rows, alone, None, 12.0)
+    assert not units.is_measured
+    assert "a front end hides them" in units.source
+    without_a_write = parallelism.parallel_units(rows, alone, None, None)
+    assert not any(one.is_measured for one in without_a_write)
 
 
 def test_rates_that_no_drive_has_tell_no_units() -> None:

@@ -21,6 +21,8 @@ _MODEL_ERROR = 0.08
 _WORST_MISS = 0.06
 #: Beyond this, rates that stay below the law at the greatest depths are limited by a front end.
 _LIMITED_MISS = 0.02
+#: From one depth to the next, a rate that rises by less does not rise.
+_RISE = 1.005
 #: Weight of the prior of Z, as a share of one read, beside the logarithm of one rate.
 _FIXED_WEIGHT = 0.5
 #: Bytes of a parallel unit in GiB: from a plane of 256 Gbit flash to two dies of 1 Tbit.
@@ -114,10 +116,25 @@ def parallel_units(
         fixed_us: about how long Z is, for example a write that RAM takes: it passes the same host, link and controller.
             Without it, D and S are less certain than their quotient.
     """
+    told, why = _told(rows, alone, capacity_bytes, fixed_us)
+    below = _rising(rows)
+    if told or fixed_us is None or len(below) == len(rows):
+        return told or [_unknown("parallel_units", why)]
+    # Something in front of the units is the limit, as places for requests. Below it they tell their number, if they
+    # meet each other there.
+    told, _ = _told(below, alone, capacity_bytes, fixed_us)
+    meets = told and below[-1].depth >= told[0].number / 2
+    return told if meets else [_unknown("parallel_units", why)]
+
+
+def _told(
+    rows: Sequence[Depth], alone: Histogram | None, capacity_bytes: float | None, fixed_us: float | None
+) -> tuple[list[Estimate], str]:
+    """The figures, or why there are none."""
     depths = np.array([row.depth for row in rows], dtype=float)
     found = np.array([row.per_s for row in rows])
     if depths.size < 5 or depths[0] != 1 or found.min() <= 0:
-        return [_unknown("parallel_units", "reads at depth 1 and four more depths are needed")]
+        return [], "reads at depth 1 and four more depths are needed"
     one_us = 1e6 / found[0]
     deviation = 0.0 if alone is None else alone.trimmed(_HOST).deviation_us
     best = _fitted(depths, found, one_us, deviation, fixed_us)
@@ -126,8 +143,19 @@ def parallel_units(
     is_limited = miss > _LIMITED_MISS and float(np.mean(best.fun[depths.size - 2 : depths.size])) > _LIMITED_MISS / 2
     if is_limited or miss > _WORST_MISS:
         hidden = "; a front end hides them" if is_limited else ""
-        return [_unknown("parallel_units", f"the rates by depth miss any number of units by {miss:.1%}{hidden}")]
-    return list(_unit_figures(best, one_us, found, capacity_bytes))
+        return [], f"the rates by depth miss any number of units by {miss:.1%}{hidden}"
+    return list(_unit_figures(best, one_us, found, capacity_bytes)), ""
+
+
+def _rising(rows: Sequence[Depth]) -> Sequence[Depth]:
+    """Without the greatest depths, where the rate is that of the one before, and the first that has this rate.
+
+    The limit is between these two.
+    """
+    last = len(rows)
+    while last > 1 and rows[last - 1].per_s < _RISE * rows[last - 2].per_s:
+        last -= 1
+    return rows if last == len(rows) else rows[: last - 1]
 
 
 def _fitted(
