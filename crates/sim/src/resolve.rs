@@ -150,9 +150,11 @@ impl Sources {
         error: &ConfigError,
     ) -> Option<ConfigError> {
         let device = device_named(layers, set_device(settings)).ok()?;
+        // Where there is no such file, or it is none of a device, the one that names it is at fault.
+        DeviceFile::read(device, &self.schema, &self.keys).ok()?;
         let alone = self.resolve(&[], &[("device".into(), Value::from(device))]).err()?;
-        let is_named = error.0.starts_with(&format!("{device}: ")) || error.0.starts_with("device '");
-        (alone == *error && !is_named).then(|| ConfigError(format!("{device}: {error}")))
+        (alone == *error && !error.0.starts_with("device '"))
+            .then(|| ConfigError(format!("{device}: {error}")))
     }
 
     /// The defaults, then the files. Where a device is named, its controller's keys replace those of the files before.
