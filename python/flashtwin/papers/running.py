@@ -93,7 +93,7 @@ def reproduce(
         out: folder of the results and the report. Every replay is kept there as it finishes and not done again.
         traces: folder of recorded traces; recipes stand in for those that are not there.
         scale: size of the synthetic workloads, as a share of the published one (above 0, at most 1); `"default"`
-            and `"quick"` take less than half an hour and three minutes, for all papers together.
+            and `"quick"` take an hour and some minutes, for all papers together.
         seed: seed of the synthetic workloads.
         period_s: length of a day of the traces in seconds.
         workloads: only these.
