@@ -79,13 +79,13 @@ def test_units_behind_a_slot_for_each_request_are_told() -> None:
     assert parallelism.parallel_units(rows, None, None, 12.0)[0].value == 16
 
 
-def test_units_that_hardly_meet_below_a_front_end_are_not_told() -> None:
-    rows, alone = measured(128, 60.0, 12.0, 0.1, front=2.0)
-    (units,) = parallelism.parallel_units(rows, alone, None, 12.0)
+@pytest.mark.parametrize(("front", "fixed_us"), [(1.0, None), (2.0, 12.0)])
+def test_units_behind_a_front_end_are_not_told_by_too_little(front: float, fixed_us: float | None) -> None:
+    """Without a write that tells the delay, or with few requests for each unit below the limit."""
+    rows, alone = measured(128, 60.0, 12.0, 0.1, front=front)
+    (units,) = parallelism.parallel_units(rows, alone, None, fixed_us)
     assert not units.is_measured
     assert "a front end hides them" in units.source
-    without_a_write = parallelism.parallel_units(rows, alone, None, None)
-    assert not any(one.is_measured for one in without_a_write)
 
 
 def test_rates_that_no_drive_has_tell_no_units() -> None:

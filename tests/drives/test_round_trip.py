@@ -124,7 +124,8 @@ def recover(seed: int, *, has_batches: bool) -> Recovery:
         try:
             check(drive, found)
         except AssertionError as problem:
-            problems.append(str(problem))
+            # Processes of their own have no assertions that pytest has rewritten.
+            problems.append(f"{check.__name__}: {problem}")
     return Recovery(f"{seed}, {'batches' if has_batches else 'smooth'}", problems, intervals(drive, found))
 
 

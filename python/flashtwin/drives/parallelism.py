@@ -120,8 +120,8 @@ def parallel_units(
     below = _rising(rows)
     if told or fixed_us is None or len(below) == len(rows):
         return told or [_unknown("parallel_units", why)]
-    # Something in front of the units is the limit, as places for requests. Below it they tell their number, if they
-    # meet each other there.
+    # The limit is something in front of the units, such as places for requests. Below it the rates tell the units, if
+    # there are enough requests for them to meet on one.
     told, _ = _told(below, alone, capacity_bytes, fixed_us)
     meets = told and below[-1].depth >= told[0].number / 2
     return told if meets else [_unknown("parallel_units", why)]
@@ -148,9 +148,9 @@ def _told(
 
 
 def _rising(rows: Sequence[Depth]) -> Sequence[Depth]:
-    """Without the greatest depths, where the rate is that of the one before, and the first that has this rate.
+    """The depths below a limit: without those at the end that bring no more reads than the one before them.
 
-    The limit is between these two.
+    The first depth with that rate is left out as well, because it may be beyond the limit itself.
     """
     last = len(rows)
     while last > 1 and rows[last - 1].per_s < _RISE * rows[last - 2].per_s:

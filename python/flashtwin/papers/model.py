@@ -192,10 +192,10 @@ class PaperWorkload:
 
     @property
     def size(self) -> int:
-        """Bytes of the file, requests of the recipe: an order of such workloads by the work that they make."""
+        """Bytes of the file, or requests of the recipe: the larger of two takes longer."""
         if self.path is not None:
             return self.path.stat().st_size
-        return int(workload(self.recipe).recipe["requests"]["count"]) if self.recipe else 0
+        return int(workload(self.recipe).recipe["requests"]["count"])
 
 
 @dataclass(frozen=True)

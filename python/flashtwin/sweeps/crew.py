@@ -217,9 +217,13 @@ class _Worker(Generic[AnyTask]):
             stdin.write(line + "\n")
             stdin.flush()
             answer = stdout.readline()
-        except (BrokenPipeError, ValueError):
-            # It has ended, or it was told to and its input is closed.
+        except BrokenPipeError:
             return ""
+        except ValueError:
+            # It was told to end, and its input is closed.
+            if self._stopped:
+                return ""
+            raise
         # A process that was killed while it answered leaves half a line.
         return answer if answer.endswith("\n") else ""
 
