@@ -86,7 +86,7 @@ impl Chips {
         view.received += 1;
     }
 
-    pub(super) fn has_no_room(&mut self, chip: Chip) {
+    pub(super) fn mark_full(&mut self, chip: Chip) {
         self.views[chip].free_pages = 0;
     }
 

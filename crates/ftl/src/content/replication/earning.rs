@@ -84,7 +84,7 @@ pub(super) fn add_shared_copy(
     chips.add(&context.tables.map, &context.flash.blocks, copy.vpn);
     match page {
         Some(_) => chips.fill_page(copy.chip),
-        None => chips.has_no_room(copy.chip),
+        None => chips.mark_full(copy.chip),
     }
     Ok(page)
 }
