@@ -72,11 +72,14 @@ def test_units_behind_a_front_end_are_told_by_the_depths_below_it(units: int, se
     assert (found.value, found.is_measured) == (units, True)
 
 
-def test_units_behind_a_slot_for_each_request_are_told() -> None:
-    """A drive that takes 56 requests in hand, by depths up to 128."""
-    rows = [Depth(depth, simulated(16, 60.0, 12.0, 0.1, min(depth, 56))[0], {}) for depth in map((2).__pow__, range(8))]
-    assert rows[-1].per_s == rows[-2].per_s
-    assert parallelism.parallel_units(rows, None, None, 12.0)[0].value == 16
+@pytest.mark.parametrize(
+    ("units", "places"), [(16, 56), (32, 69), (32, 48), (32, 100), (64, 90), (64, 120), (8, 48), (8, 120)]
+)
+def test_units_behind_places_for_requests_are_told(units: int, places: int) -> None:
+    """By depths up to 128; with more places than 64 the last of them still brings more reads than the one before."""
+    depths = list(map((2).__pow__, range(8)))
+    rows = [Depth(depth, simulated(units, 60.0, 12.0, 0.1, min(depth, places))[0], {}) for depth in depths]
+    assert parallelism.parallel_units(rows, None, None, 12.0)[0].value == units
 
 
 @pytest.mark.parametrize(("front", "fixed_us"), [(1.0, None), (2.0, 12.0)])

@@ -21,8 +21,8 @@ _MODEL_ERROR = 0.08
 _WORST_MISS = 0.06
 #: Beyond this, rates that stay below the law at the greatest depths are limited by a front end.
 _LIMITED_MISS = 0.02
-#: From one depth to the next, a rate that rises by less does not rise.
-_RISE = 1.005
+#: Depths that tell units, at least.
+_LEAST_DEPTHS = 5
 #: Weight of the prior of Z, as a share of one read, beside the logarithm of one rate.
 _FIXED_WEIGHT = 0.5
 #: Bytes of a parallel unit in GiB: from a plane of 256 Gbit flash to two dies of 1 Tbit.
@@ -82,7 +82,7 @@ def throughput(depths: np.ndarray, units: float, service: float, fixed: float, c
     for large n, n / X has the slope S / D and the intercept S (D - 1) / D (1 + cv^2) / 2, without Z.
 
     Args:
-        depths: ascending.
+        depths: ascending; between two numbers of requests the rate is taken as a line.
         units: parallel units D.
         service: time S on a unit.
         fixed: time Z that passes nowhere in a queue.
@@ -92,13 +92,13 @@ def throughput(depths: np.ndarray, units: float, service: float, fixed: float, c
     rest = (1.0 + cv * cv) / 2.0
     # With the second part the intercept keeps its meaning for any number of units.
     ahead_of_it = rest + (1.0 - rest) / units
-    rates = np.zeros(int(depths[-1]) + 1)
+    rates = np.zeros(math.ceil(depths[-1]) + 1)
     for under_way in range(1, rates.size):
         response = service * (1.0 + max(queue - busy, 0.0) + busy * ahead_of_it)
         rate = under_way / (fixed + response)
         queue, busy = rate * response / units, min(rate * service / units, 1.0)
         rates[under_way] = rate * 1e6
-    return np.asarray(rates[depths.astype(int)])
+    return np.asarray(np.interp(depths, np.arange(rates.size), rates))
 
 
 def parallel_units(
@@ -116,61 +116,58 @@ def parallel_units(
         fixed_us: about how long Z is, for example a write that RAM takes: it passes the same host, link and controller.
             Without it, D and S are less certain than their quotient.
     """
-    told, why = _told(rows, alone, capacity_bytes, fixed_us)
-    below = _rising(rows)
-    if told or fixed_us is None or len(below) == len(rows):
-        return told or [_unknown("parallel_units", why)]
-    # The limit is something in front of the units, such as places for requests. Below it the rates tell the units, if
-    # there are enough requests for them to meet on one.
-    told, _ = _told(below, alone, capacity_bytes, fixed_us)
-    meets = told and below[-1].depth >= told[0].number / 2
-    return told if meets else [_unknown("parallel_units", why)]
-
-
-def _told(
-    rows: Sequence[Depth], alone: Histogram | None, capacity_bytes: float | None, fixed_us: float | None
-) -> tuple[list[Estimate], str]:
-    """The figures, or why there are none."""
     depths = np.array([row.depth for row in rows], dtype=float)
     found = np.array([row.per_s for row in rows])
-    if depths.size < 5 or depths[0] != 1 or found.min() <= 0:
-        return [], "reads at depth 1 and four more depths are needed"
-    one_us = 1e6 / found[0]
+    if depths.size < _LEAST_DEPTHS or depths[0] != 1 or found.min() <= 0:
+        return [_unknown("parallel_units", "reads at depth 1 and four more depths are needed")]
     deviation = 0.0 if alone is None else alone.trimmed(_HOST).deviation_us
-    best = _fitted(depths, found, one_us, deviation, fixed_us)
+    best = _fitted(depths, found, deviation, fixed_us)
+    if _miss(best) > _LIMITED_MISS and fixed_us is not None:
+        best = _behind_places(depths, found, deviation, fixed_us) or best
     miss = _miss(best)
     # Where the law goes on to rise and the drive does not, something in front of the units is the limit.
     is_limited = miss > _LIMITED_MISS and float(np.mean(best.fun[depths.size - 2 : depths.size])) > _LIMITED_MISS / 2
     if is_limited or miss > _WORST_MISS:
         hidden = "; a front end hides them" if is_limited else ""
-        return [], f"the rates by depth miss any number of units by {miss:.1%}{hidden}"
-    return list(_unit_figures(best, one_us, found, capacity_bytes)), ""
+        return [_unknown("parallel_units", f"the rates by depth miss any number of units by {miss:.1%}{hidden}")]
+    return list(_unit_figures(best, found, capacity_bytes))
 
 
-def _rising(rows: Sequence[Depth]) -> Sequence[Depth]:
-    """The depths below a limit: without those at the end that bring no more reads than the one before them.
+def _behind_places(depths: np.ndarray, found: np.ndarray, deviation: float, fixed_us: float) -> OptimizeResult | None:
+    """With the number of requests that a front end lets through as a third unknown; None where that tells no units.
 
-    The first depth with that rate is left out as well, because it may be beyond the limit itself.
+    The depths below it must be many, and bring enough requests for them to meet on a unit.
     """
-    last = len(rows)
-    while last > 1 and rows[last - 1].per_s < _RISE * rows[last - 2].per_s:
-        last -= 1
-    return rows if last == len(rows) else rows[: last - 1]
+    between = np.sqrt(depths[_LEAST_DEPTHS - 1 : -1] * depths[_LEAST_DEPTHS:])
+    tries = [_fitted(depths, found, deviation, fixed_us, places) for places in between]
+    best = min(tries, key=lambda one: float(one.cost), default=None)
+    if best is None:
+        return None
+    places = float(np.exp(best.x[2]))
+    meets = float(np.max(depths[depths <= places])) >= math.exp(best.x[0]) / 2
+    return best if meets and _miss(best) <= _LIMITED_MISS else None
 
 
 def _fitted(
-    depths: np.ndarray, found: np.ndarray, one_us: float, deviation: float, fixed_us: float | None
+    depths: np.ndarray, found: np.ndarray, deviation: float, fixed_us: float | None, places: float | None = None
 ) -> OptimizeResult:
-    """Least squares over the logarithm of D, and S / one_us."""
+    """Least squares over the logarithm of D, S by the time of one read, and the logarithm of the places, if any."""
+    one_us = 1e6 / found[0]
 
     def misses(x: np.ndarray) -> np.ndarray:
         units, service = float(np.exp(x[0])), one_us * float(x[1])
         fixed = max(one_us - service, 0.0)
-        logs = np.log(throughput(depths, units, service, fixed, deviation / service) / found)
+        under_way = depths if places is None else np.minimum(depths, np.exp(x[2]))
+        logs = np.log(throughput(under_way, units, service, fixed, deviation / service) / found)
         return np.asarray(logs if fixed_us is None else np.append(logs, _FIXED_WEIGHT * (fixed - fixed_us) / one_us))
 
-    starts = [(math.log(min(max(share * one_us * found.max() / 1e6, 1.5), _MOST_UNITS)), share) for share in (0.6, 0.9)]
-    tries = (least_squares(misses, start, bounds=([0.0, 0.05], [math.log(_MOST_UNITS), 1.1])) for start in starts)
+    units = (min(max(share * one_us * found.max() / 1e6, 1.5), _MOST_UNITS) for share in (0.6, 0.9))
+    starts = [[math.log(one), share] for one, share in zip(units, (0.6, 0.9), strict=True)]
+    low, high = [0.0, 0.05], [math.log(_MOST_UNITS), 1.1]
+    if places is not None:
+        starts = [[*start, math.log(places)] for start in starts]
+        low, high = [*low, math.log(depths[_LEAST_DEPTHS - 1])], [*high, math.log(depths[-1])]
+    tries = (least_squares(misses, start, bounds=(low, high)) for start in starts)
     return min(tries, key=lambda one: float(one.cost))
 
 
@@ -178,16 +175,16 @@ def _miss(best: OptimizeResult) -> float:
     return float(np.sqrt(np.mean(best.fun**2)))
 
 
-def _unit_figures(
-    best: OptimizeResult, one_us: float, per_s: np.ndarray, capacity_bytes: float | None
-) -> Iterator[Estimate]:
+def _unit_figures(best: OptimizeResult, per_s: np.ndarray, capacity_bytes: float | None) -> Iterator[Estimate]:
+    one_us = 1e6 / per_s[0]
     freedom = max(best.fun.size - best.x.size, 1)
     variance = np.linalg.pinv(best.jac.T @ best.jac) * (best.fun @ best.fun) / freedom
-    margins = np.hypot(1.96 * np.sqrt(np.diag(variance)), _MODEL_ERROR * np.array([1.0, best.x[1]]))
+    margins = np.hypot(1.96 * np.sqrt(np.diag(variance)[:2]), _MODEL_ERROR * np.array([1.0, best.x[1]]))
     units, service = float(np.exp(best.x[0])), float(best.x[1]) * one_us
     # Rates that hardly grow leave an interval beyond all numbers.
     low, high = (float(np.exp(min(best.x[0] + sign * margins[0], _MOST_LOG))) for sign in (-1, 1))
     source = f"reads a second at {per_s.size} depths, missed by {_miss(best):.1%}"
+    source += f", by {math.exp(best.x[2]):.0f} requests at once" if best.x.size > 2 else ""
     rounded = allowed_units(units, capacity_bytes)
     if rounded != round(units):
         source += f"; {units:.1f} rounded to what drives have"
