@@ -171,10 +171,19 @@ def check_structure(drive: System, found: Estimates) -> None:
     assert found.number("nand.channels") * found.number("nand.chips_per_channel") == drive.planes
     assert found["ftl.gc.victim"].value == drive.config["ftl"]["gc"]["victim"]
     types = found["nand.read_types_us"].value if "nand.read_types_us" in found else []
-    assert types == pytest.approx(nand["read_types_us"], rel=0.03)
+    # Of 12 types or of 48: the share that reads show may lie between twelfths.
+    (times, shares), (known, known_shares) = _kinds(types), _kinds(nand["read_types_us"])
+    assert times == pytest.approx(known, rel=0.03)
+    assert shares == pytest.approx(known_shares, abs=0.02)
     assert found.number("engine.slots") == pytest.approx(engine["slots"], rel=0.2)
     if engine["slots"]:
         assert found["engine.arbitration"].value == engine["arbitration"]
+
+
+def _kinds(types: list[float]) -> tuple[list[float], list[float]]:
+    """The times of flash pages, and the share of each."""
+    times = sorted(set(types))
+    return times, [types.count(time) / len(types) for time in times]
 
 
 def check_batches(drive: System, found: Estimates) -> None:

@@ -1,9 +1,13 @@
 """A twin's steady state depends neither on the length of the measurement nor on the size of its blocks."""
 
+from pathlib import Path
+
 import pytest
 
 import flashtwin as ft
 from flashtwin.drives import parallelism, twin
+from flashtwin.drives.tables import OpenLoop
+from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 
 FILL = 0.85
@@ -32,6 +36,22 @@ def test_a_longer_look_sees_the_same_rate(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(twin, "REQUESTS", requests)
         found.append(twin.saturated_per_s(twin.small(drive()), FILL, 1.0))
     assert found[0] == pytest.approx(found[1], rel=0.03)
+
+
+def test_all_loads_of_a_twin_share_one_aged_drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its times are: ageing knows none. Without this a fit leaves a file for each load, which none reads."""
+    monkeypatch.setattr(twin, "REQUESTS", 5_000)
+    monkeypatch.setattr(aged, "LEAST_S", 0.0)
+    rows = [OpenLoop(FILL, 2_000.0 * rate, 0.0, 2_000.0 * rate, {}, {}) for rate in (1, 2)]
+
+    def measured() -> list[OpenLoop]:
+        drives = (twin.small(drive()), twin.small(drive().with_sets({"nand.program_us": 1500.0})))
+        return [twin.open_loop(one, row, 1.0, seed=seed) for one in drives for seed, row in enumerate(rows)]
+
+    made = measured()
+    monkeypatch.setenv(aged.VARIABLE, str(tmp_path))
+    assert measured() == made
+    assert len(aged.drives()) == 1
 
 
 def test_an_erase_costs_a_page_what_it_cost_in_large_blocks() -> None:

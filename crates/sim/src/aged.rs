@@ -10,9 +10,9 @@ use std::time::{Duration, Instant, SystemTime};
 use flashtwin_bits::{Loader, Saver, State, unfit};
 use flashtwin_ftl::Ftl;
 use flashtwin_nand::FlashArray;
-use flashtwin_trace::Outline;
+use flashtwin_trace::{FirstAccess, NO_CONTENT, Outline};
 
-use crate::config::Preload;
+use crate::config::{Config, Preload, PreloadContents};
 use crate::error::SimError;
 use crate::parquet_file::PartFile;
 use crate::resolve::Resolved;
@@ -65,14 +65,14 @@ impl AgedDrives {
             config.seed.to_string(),
             format!("{:?} {:?}", config.replay.preload, config.replay.preload_contents),
             config.replay.history.to_string(),
-            trace.digest.clone(),
-            format!("{} {:?}", trace.page_bytes, trace.content_source),
+            trace.page_bytes.to_string(),
         ];
         let mut hasher = blake3::Hasher::new();
         for part in parts {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
+        before(trace, config, &mut hasher);
         hasher.finalize().into()
     }
 
@@ -83,6 +83,31 @@ impl AgedDrives {
         let name: String = name.chars().take(60).map(plain).collect();
         let digits: String = key[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         self.folder.join(format!("aged-{name}-{digits}"))
+    }
+}
+
+/// What ageing takes from a trace: the pages that existed, their addresses and contents. Two traces that agree in these
+/// find the same drive, because no request is served before the trace begins.
+fn before(trace: &Outline, config: &Config, hasher: &mut blake3::Hasher) {
+    let Outline { content_count, zero_content, volumes, .. } = trace;
+    hasher.update(format!("{content_count} {zero_content:?} {volumes:?}").as_bytes());
+    // Contents that are drawn from requests, and partitions by later writes.
+    if config.replay.preload_contents == PreloadContents::Trace || config.ftl.partition.policy.is_told() {
+        hasher.update(trace.digest.as_bytes());
+        hasher.update(format!("{:?}", trace.content_source).as_bytes());
+    }
+    for (lpn, address) in trace.lpn_address.iter().enumerate() {
+        let content = trace.initial_content.get(lpn).copied().unwrap_or(NO_CONTENT);
+        let mut page = [0; 13];
+        page[..8].copy_from_slice(&address.to_le_bytes());
+        page[8..12].copy_from_slice(&content.to_le_bytes());
+        // Whether it holds data, and whether it is filled.
+        page[12] = match trace.first_access[lpn] {
+            FirstAccess::Never => 0,
+            FirstAccess::Hole => 1,
+            FirstAccess::Read | FirstAccess::Write | FirstAccess::PartialWrite | FirstAccess::Trim => 2,
+        };
+        hasher.update(&page);
     }
 }
 

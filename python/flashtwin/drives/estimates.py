@@ -41,8 +41,8 @@ BOUNDS: Mapping[str, KeyBounds] = {
     "slow_page_more_us": KeyBounds(2.0, 100.0, "us"),
     "pages_of_a_turn": KeyBounds(4.0, 3072.0, is_physical=False),
 }
-#: An interval that covers this share of its bounds tells nothing.
-_NOTHING = 0.9
+#: An interval that covers this share of the decades between its bounds tells nothing.
+_NOTHING = 0.5
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ class Estimate:
         return "" if self.low is None or self.high is None else f"{self.low:.4g} to {self.high:.4g}"
 
     def with_interval(self, low: float, high: float) -> Estimate:
-        """With an interval that contains the value; without one, and undetermined, if it is as wide as its bounds."""
+        """With an interval that contains the value; without one, and undetermined, if that tells nothing."""
         low, high, bounds = min(low, self.number), max(high, self.number), BOUNDS.get(self.key)
         if bounds is not None and low > 0 and math.log(high / low) > _NOTHING * math.log(bounds.high / bounds.low):
-            source = f"{self.source}; its interval is as wide as its bounds"
+            source = f"{self.source}; {low:.3g} to {high:.3g} is too wide to tell anything"
             return replace(self, source=source, is_measured=False)
         return replace(self, low=low, high=high)
 

@@ -1,8 +1,8 @@
 """Aged drives that are kept between runs: where, how many bytes of them, and replays that use them.
 
 A drive that is filled and written over before a replay (`replay.preload = "footprint"`) takes minutes to age where it
-is large. The aged drive is kept in a folder, so that the next run with the same trace, controller, flash and seed
-reads it back (crates/sim/src/aged.rs). Results do not depend on it, byte by byte.
+is large. The aged drive is kept in a folder, so that the next run with the same controller, flash, seed and pages
+before the trace reads it back (crates/sim/src/aged.rs). Results do not depend on it, byte by byte.
 """
 
 import logging
@@ -26,7 +26,7 @@ OFF = "off"
 BYTES_VARIABLE = "FLASHTWIN_CACHE_BYTES"
 MOST_BYTES = 20 * 10**9
 #: Drives that took less are not worth a file.
-LEAST_S = 1.0
+LEAST_S = 0.3
 
 _PREFIX = "aged-"
 

@@ -2,7 +2,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use flashtwin_sim::{AgedDrives, Recording, Resolved, RunResult, run_following};
+use flashtwin_ftl::PartitionPolicy;
+use flashtwin_sim::{AgedDrives, PreloadContents, Recording, Resolved, RunResult, run_following};
+use flashtwin_trace::{FirstAccess, PageTrace};
 
 use crate::bench::{page_trace, read, system_on, write};
 
@@ -27,10 +29,17 @@ fn drives(folder: &Path, least: Duration, most_bytes: u64) -> AgedDrives {
     AgedDrives::new(folder.to_path_buf(), "this core".into(), least, most_bytes)
 }
 
+fn trace(apart_ns: i64) -> PageTrace {
+    let asks: Vec<_> = (0..60).map(|at| write(at * apart_ns, at as u32 * 2, at as u32)).collect();
+    page_trace(&[asks, vec![read(70 * apart_ns, 7)]].concat(), FOOTPRINT, 60)
+}
+
 fn replayed(resolved: &Resolved, drives: Option<&AgedDrives>) -> RunResult {
-    let asks: Vec<_> = (0..60).map(|at| write(at * 1_000_000, at as u32 * 2, at as u32)).collect();
-    let trace = page_trace(&[asks, vec![read(70_000_000, 7)]].concat(), FOOTPRINT, 60);
-    run_following(&trace, resolved, &(), &Recording::default(), drives).unwrap()
+    replayed_trace(&trace(1_000_000), resolved, drives)
+}
+
+fn replayed_trace(trace: &PageTrace, resolved: &Resolved, drives: Option<&AgedDrives>) -> RunResult {
+    run_following(trace, resolved, &(), &Recording::default(), drives).unwrap()
 }
 
 fn same(one: &RunResult, two: &RunResult) {
@@ -68,6 +77,57 @@ fn drive_is_stored_by_system_and_reused_for_equal_results() {
     assert!(fs::read(&file).unwrap() == whole);
     same(&replayed(&system("2"), Some(&drives)), &replayed(&system("2"), None));
     assert_eq!(names(&folder).len(), 2);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Changes a trace and its system.
+type Change = fn(&mut PageTrace, &mut Resolved);
+
+#[test]
+fn traces_with_the_same_pages_before_them_share_a_drive_and_no_others_do() {
+    let folder = folder("shared");
+    let drives = drives(&folder, Duration::ZERO, ALL_BYTES);
+    replayed(&system("1"), Some(&drives));
+    let with = |apart_ns: i64, digest: &str, change: Change| {
+        let (mut trace, mut resolved) = (trace(apart_ns), system("1"));
+        trace.outline.digest = digest.into();
+        change(&mut trace, &mut resolved);
+        let before = names(&folder).len();
+        let made = replayed_trace(&trace, &resolved, None);
+        same(&replayed_trace(&trace, &resolved, Some(&drives)), &made);
+        names(&folder).len() - before
+    };
+    let shared: [Change; 3] = [
+        |_, _| (),
+        |trace, _| trace.outline.first_access[7] = FirstAccess::Read,
+        |_, resolved| resolved.device.timing.program_ns *= 2,
+    ];
+    for (number, change) in shared.into_iter().enumerate() {
+        assert_eq!(with(10_000, "another", change), 0, "change {number} of those that share");
+    }
+    let others: [Change; 7] = [
+        |trace, _| trace.outline.first_access[7] = FirstAccess::Hole,
+        |trace, _| trace.outline.first_access[9] = FirstAccess::Never,
+        |trace, _| trace.outline.initial_content[7] = 5,
+        |trace, _| trace.outline.lpn_address[159] = 1000,
+        |trace, _| trace.outline.content_count = 61,
+        |trace, _| trace.outline.zero_content = Some(3),
+        |trace, _| trace.outline.volumes.push(("1".into(), 80)),
+    ];
+    for (number, change) in others.into_iter().enumerate() {
+        assert_eq!(with(1_000_000, "", change), 1, "change {number} of those that do not share");
+    }
+    let by_requests: [Change; 2] = [
+        |_, resolved| resolved.config.replay.preload_contents = PreloadContents::Trace,
+        |trace, resolved| {
+            trace.outline.first_access[120..].fill(FirstAccess::Never);
+            resolved.config.ftl.partition.policy = PartitionPolicy::Offline;
+        },
+    ];
+    for change in by_requests {
+        assert_eq!(["", "another", ""].map(|digest| with(1_000_000, digest, change)), [1, 1, 0]);
+    }
+    assert_eq!(drives.take_notes(), Vec::<String>::new());
     fs::remove_dir_all(&folder).unwrap();
 }
 
