@@ -245,6 +245,9 @@ def test_intervals_contain_the_value_and_one_that_is_too_wide_is_none() -> None:
     wide = Estimate("nand.read_us", 50.0, source="reads").with_interval(20.0, 199.0)
     assert (wide.low, wide.is_measured) == (None, False)
     assert wide.source == "reads; 20 to 199 is too wide to tell anything"
+    # Half of the decade from 20 to 200 us ends at 63.2 us.
+    kept, gone = (Estimate("nand.read_us", 50.0).with_interval(20.0, high) for high in (63.0, 64.0))
+    assert [(one.high, one.is_measured) for one in (kept, gone)] == [(63.0, True), (None, False)]
     idle_us = np.random.default_rng(2).normal(57.0, 3.0, 100_000)
     solved = case([drawn(load, idle_us) for load in (0.13, 0.38, 0.63, 0.87)])
     keys = {one.key: one for one in solved.with_intervals(np.full(solved.shifts.size, 0.02), 0)}

@@ -79,6 +79,7 @@ def test_units_behind_places_for_requests_are_told(units: int, places: int) -> N
     """By depths up to 128; with more places than 64 the last of them still brings more reads than the one before."""
     depths = list(map((2).__pow__, range(8)))
     rows = [Depth(depth, simulated(units, 60.0, 12.0, 0.1, min(depth, places))[0], {}) for depth in depths]
+    assert (rows[-1].per_s == rows[-2].per_s) == (places <= 64)
     assert parallelism.parallel_units(rows, None, None, 12.0)[0].value == units
 
 

@@ -50,7 +50,8 @@ _NONE = 0.4
 #: Draws of the bootstrap, and deviations of a twin's figures from seed to seed, as logarithms. That of amplifications
 #: is chosen such that intervals of space hold on drives drawn at random.
 _DRAWS, _SEED_DEVIATION, _AMPLIFIED_DEVIATION = 60, 0.02, 0.004
-#: Of the 99.9th percentile: one seed deviates by 2.6 % on four drives drawn at random, and two are compared.
+#: Of the 99.9th percentile: one seed deviates by 2.6 % (four drives of the round trip, three rates, six seeds), and two
+#: are compared.
 _TAIL_DEVIATION = 0.036
 #: Deviation of a normal distribution by the median of its absolute values.
 _TO_DEVIATION = 1.4826
