@@ -29,7 +29,7 @@ QUICK := tests/test_structure.py tests/test_advice.py tests/report/test_findings
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
-.PHONY: help build demo extras check cross test test-slow planted mutants fuzz suites bench evidence lint deny format docs lock clean \
+.PHONY: help build demo extras check cross test test-slow planted mutants fuzz counts suites bench evidence lint deny format docs lock clean \
 	tools
 
 help: ## this list
@@ -115,6 +115,7 @@ mutants: tools ## break each line of ftl and sim that differs from BASE (origin/
 # Longer, and another one: make fuzz FUZZ=server SECONDS=3600
 FUZZ ?= trace
 SECONDS ?= 60
+RUNS ?= -1
 # What cargo-fuzz passes to the compiler so that libFuzzer sees branches and comparisons. The sanitizers would need a
 # nightly compiler. With a target named, build scripts are built without.
 COUNTED := --cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -125,8 +126,13 @@ fuzz: tools ## feed a parser or a peer (FUZZ=trace, image, server, ...) with byt
 	RUSTFLAGS="$(COUNTED)" cargo build --locked --quiet --release --target $(HOST) --target-dir target/fuzz \
 		-p flashtwin-fuzz --features libfuzzer-sys
 	@mkdir -p out/fuzz/$(FUZZ) out/fuzz/found
-	FUZZ=$(FUZZ) target/fuzz/$(HOST)/release/fuzz out/fuzz/$(FUZZ) -max_total_time=$(SECONDS) -rss_limit_mb=2048 \
+	FUZZ=$(FUZZ) target/fuzz/$(HOST)/release/fuzz out/fuzz/$(FUZZ) -max_total_time=$(SECONDS) -runs=$(RUNS) -rss_limit_mb=2048 \
 		-malloc_limit_mb=512 -timeout=30 -max_len=65536 -artifact_prefix=out/fuzz/found/$(FUZZ)- -print_final_stats=1
+
+# Those whose command has these words: make counts COUNTS='FUZZ=trace FUZZ=image'
+COUNTS ?=
+counts: build $(VENV)/.dev ## the swarms with 100,000 seeds each and all targets of make fuzz, for hours; out/counts.json
+	$(BIN)/python -m evidence.studies.reliability $(COUNTS)
 
 # One of them, or one case of it: make suites SUITES=fio ONLY='ca-ssd kills'
 SUITES ?=

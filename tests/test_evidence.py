@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -215,26 +216,34 @@ test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 
     def test_attempts_are_what_the_tests_say(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         silent = self.RUST.replace("counted", "")
-        said = {"fair": self.RUST, "swarm": silent, "a.py": self.PYTHON, "broken": "error[E0425]"}
+        fuzzed = "stat::number_of_executed_units: 77"
+        said = {"fair": self.RUST, "swarm": silent, "a.py": self.PYTHON, "broken": "error[E0425]", "FUZZ=image": fuzzed}
 
-        def printed(command: str) -> str:
+        def done(command: str) -> CompletedProcess[str]:
             (name,) = said.keys() & {*command.split()}
             if report := command.partition("--junitxml=")[2]:
                 Path(report).write_text(said[name])
-            return said[name]
+            return CompletedProcess(command, 77, stdout=said[name], stderr="")
 
-        monkeypatch.setattr(reliability, "_printed", printed)
+        monkeypatch.setattr(reliability, "_done", done)
         monkeypatch.setattr(reliability, "SCRATCH", tmp_path)
         # Tests that do not say what they tried did what they were asked for.
-        asked = {"swarm": ("SEEDS", "drives", 10)}
+        asked = {"swarm": ("SEEDS", "drives", 10), "image": ("RUNS", "inputs", 100)}
         for tests, expected in (
             (("live", "fair"), "200 mutants, 40 power cuts, 3 tests"), (("live", "swarm"), "30 drives, 3 tests"),
-            (("a.py",), "5 kills, 3 tests, 1 skipped"),
+            (("a.py",), "5 kills, 3 tests, 1 skipped"), (("make fuzz", "image"), "77 inputs, 1 test"),
         ):  # fmt: skip
             found = reliability.ran(reliability.Suite("a promise", tests, asked.get(tests[-1])))
             assert (reliability.tried_words(found), found["failed"]) == (expected, 1)
         with pytest.raises(RuntimeError, match=r"-- broken --nocapture did not get to its end:\nerror\[E0425\]"):
             reliability.ran(reliability.Suite("a promise", ("live", "broken")))
+        # Long runs are kept by their command, one by one.
+        counts = tmp_path / "counts.json"
+        monkeypatch.setattr(reliability, "COUNTS", counts)
+        for _ in range(2):
+            assert reliability.count_on(["FUZZ=image"]) == 1
+        (kept,) = json.loads(counts.read_text())
+        assert (kept["tried"], kept["failed"]) == ({"inputs": 77}, 1)
 
 
 class TestArtifact:

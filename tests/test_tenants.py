@@ -54,3 +54,36 @@ def test_a_warm_up_is_said_and_differs_as_ground(cli: Cli, two_tenants: Path) ->
     runs = {"all": ft.system("conventional"), "later": ft.system("conventional", warm_up_s=1)}
     (difference,) = ft.compare(trace, runs).ground
     assert (difference.key, difference.warns) == ("replay.warm_up_s", True)
+
+
+def renamed(names: tuple[str, ...], seed: int) -> str:
+    """Requests to three volumes, which are numbered by the first ones: these find nothing, long before the others."""
+    rng, at = random.Random(seed), 10**9
+    rows = [f"0,R,{99 * 4096},4096,,{name}" for name in sorted(names)]
+    for _ in range(2000):
+        at += rng.choice((0, 50_000, 400_000, 3_000_000))
+        op, page, name = rng.choice("RWWT"), rng.randrange(99), rng.choice(names)
+        rows.append(f"{at},{op},{page * 4096},4096,{rng.randrange(40) if op == 'W' else ''},{name}")
+    return "\n".join(["time_ns,op,offset_bytes,length_bytes,content,volume", *rows])
+
+
+@pytest.mark.parametrize("policy", ["dynamic", "least-loaded", "static"])
+def test_the_order_of_volumes_decides_only_where_an_address_decides(tmp_path: Path, policy: str) -> None:
+    orders, path = (("a", "b", "c"), ("b", "c", "a"), ("c", "b", "a")), tmp_path / "t.csv"
+    # Partitions are told by addresses.
+    systems = [one for one in ft.systems() if ft.system(one).config["ftl"]["partition"]["policy"] == "none"]
+    found: dict[str, list[object]] = {name: [] for name in ["trace", *systems]}
+    for order in orders:
+        path.write_text(renamed(order, seed=len(policy)))
+        trace = ft.open(path)
+        assert trace.volumes == ["a", "b", "c"]
+        found["trace"].append(({**trace.info, "digest": ""}, {**ft.characterize(trace).summary, "info": ""}))
+        for name in systems:
+            run = ft.replay(trace, name, preload="none", **{"ftl.allocation.policy": policy})
+            own = pa.table(run.table("volumes")).drop_columns("volume").to_pylist()
+            # The volume that the first order calls so.
+            old = dict(zip(order, orders[0], strict=True))
+            rows = sorted((old[row.pop("volume_name")], row["kind"], row) for row in own)
+            found[name].append(({**run.summary, "trace": ""}, rows))
+    same = {name: all(one == these[0] for one in these) for name, these in found.items()}
+    assert same == {name: name == "trace" or policy != "static" for name in found}

@@ -1,11 +1,13 @@
 """What was tried to break flashtwin: a promise, the tests that attack it, and how often they did.
 
-`make planted` and `make suites` take longer than a study may, so the results of their last runs are taken from `out`.
+`make counts`, `make planted` and `make suites` take longer than a study may: their last results are taken from `out`.
 """
 
+import json
 import re
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,32 +18,43 @@ from xml.etree import ElementTree
 from evidence.code import ROOT
 from evidence.forms import count, grid, ratio
 from evidence.study import SCRATCH, Data, Lab, Study
+from flashtwin.results import folder
 from flashtwin.results.documents import json_or_none
 from flashtwin.units import plural
 
+#: Results of `make counts`, by command.
+COUNTS = ROOT / "out" / "counts.json"
 #: Tests say what they tried: Rust prints this line, Python records a property of this name.
 COUNTED = "counted "
 SAID = re.compile(rf"^.*?{COUNTED}(\d+) ([a-z ]+)$", re.MULTILINE)
 ENDED = re.compile(r"test result: \w+\. (\d+) passed; (\d+) failed;.*finished in ([\d.]+)s")
 CARGO = "cargo test --locked --release --config .cargo/test.toml -p flashtwin-{} --tests -- {} --nocapture"
+EXECUTED = re.compile(r"^stat::number_of_executed_units: (\d+)$", re.MULTILINE)
+FUZZ = "make fuzz FUZZ={} RUNS={} SECONDS={}"
 PYTEST = "python -m pytest -q -n logical --dist worksteal {}"
 
 
 @dataclass(frozen=True)
 class Suite:
     promise: str
-    #: A crate and the tests of it, or files of Python's tests.
+    #: A crate and the tests of it, files of Python's tests, or `make fuzz` and its target.
     tests: tuple[str, ...]
     #: Of suites that take it from the environment: how often each test tries what.
     asked: tuple[str, str, int] | None = None
 
     @property
+    def is_fuzzed(self) -> bool:
+        return self.tests[0] == "make fuzz"
+
+    @property
     def is_rust(self) -> bool:
-        return not self.tests[0].endswith(".py")
+        return not (self.is_fuzzed or self.tests[0].endswith(".py"))
 
     @property
     def command(self) -> str:
         crate, *names = self.tests
+        if self.is_fuzzed and self.asked:
+            return FUZZ.format(names[0], self.asked[2], MOST_S)
         words = CARGO.format(crate, " ".join(names)) if self.is_rust else PYTEST.format(" ".join(self.tests))
         return f"env {self.asked[0]}={self.asked[2]} {words}" if self.asked else words
 
@@ -50,6 +63,9 @@ ANY_FAULT = "A served drive returns what was written or an error, whatever fails
 CUT = "What a flush promised is there after a power cut or a kill"
 BYTES = "No bytes make a parser or a peer panic, hang or take memory without bound"
 CLIENTS = "A client that stalls, leaves or lies delays and harms no other"
+ACCOUNTS = "Every request of a replay completes, and every program has one cause"
+#: Targets of `make fuzz` (crates/fuzz).
+TARGETS = re.findall(r'name: "([a-z-]+)"', (ROOT / "crates" / "fuzz" / "src" / "lib.rs").read_text(encoding="utf-8"))
 CONTINUED = "What was interrupted is continued by the same command"
 SUITES = (
     Suite(ANY_FAULT, ("live", "a_drive_keeps_its_promises"), ("FLASHTWIN_SEEDS", "drives", 2_000)),
@@ -65,7 +81,17 @@ SUITES = (
     Suite(CLIENTS, ("tests/live/test_fairness.py",)),
     Suite(CONTINUED, ("tests/test_interrupt.py", "tests/test_full_disks.py", "tests/test_sweep_kills.py")),
     Suite("The same inputs give the same bytes", ("tests/test_determinism.py", "tests/test_behaviour.py")),
-    Suite("Every request of a replay completes, and every program has one cause", ("sim", "swarm::")),
+    Suite(ACCOUNTS, ("sim", "swarm::")),
+)  # fmt: skip
+#: For `make counts`: hours. libFuzzer stops at a number of inputs or after `MOST_S`, whichever comes first.
+SEEDS, MUTANTS, INPUTS, MOST_S = 100_000, 100_000, 2_000_000, 900
+LONG = (
+    Suite(ANY_FAULT, ("live", "a_drive_keeps_its_promises"), ("FLASHTWIN_SEEDS", "drives", SEEDS)),
+    Suite(ACCOUNTS, ("sim", "any_system_completes"), ("FLASHTWIN_SEEDS", "replays", SEEDS)),
+    Suite("Every page of an FTL holds what was written last", ("ftl", "any_system_on_any_device"),
+          ("FLASHTWIN_SEEDS", "devices", SEEDS)),
+    Suite(BYTES, ("fuzz", "no_mutant"), ("FLASHTWIN_MUTANTS", "mutants", MUTANTS)),
+    *(Suite(BYTES, ("make fuzz", target), ("RUNS", "inputs", INPUTS)) for target in TARGETS),
 )  # fmt: skip
 
 
@@ -74,21 +100,46 @@ def measure(lab: Lab) -> Data:
     found = []
     for suite in SUITES:
         lab.say(suite.command)
-        tried = ran(suite)
+        tried = entry(suite)
         if tried["passed"] + tried["failed"] == 0:
             lab.say("left out: there are no such tests")
             continue
-        date = datetime.now(UTC).date().isoformat()
-        found.append({"promise": suite.promise, "command": suite.command, "date": date, **tried})
+        found.append(tried)
     out = ROOT / "out"
     return {
-        "suites": found, "planted": json_or_none(out / "planted.json"),
+        "suites": found + (json_or_none(COUNTS) or []), "planted": json_or_none(out / "planted.json"),
         "others": json_or_none(out / "suites.json") or [],
     }  # fmt: skip
 
 
+def entry(suite: Suite) -> dict[str, Any]:
+    date = datetime.now(UTC).date().isoformat()
+    return {"promise": suite.promise, "command": suite.command, "date": date, **ran(suite)}
+
+
+def count_on(parts: Sequence[str]) -> int:
+    """Makes the long runs whose command has one of these parts, or all; each result is kept as it comes."""
+    failed = 0
+    for suite in LONG:
+        if parts and not any(part in suite.command for part in parts):
+            continue
+        made = entry(suite)
+        others = [one for one in json_or_none(COUNTS) or [] if one["command"] != suite.command]
+        folder.write_text(COUNTS, json.dumps([*others, made], indent=1) + "\n")
+        print(f"{suite.command}: {tried_words(made)}, {made['failed']} failed in {made['seconds']} s", flush=True)
+        failed += made["failed"]
+    return int(failed > 0)
+
+
 def ran(suite: Suite) -> dict[str, Any]:
     """What a suite tried and found, and its seconds without those of a build."""
+    if suite.is_fuzzed:
+        begun = time.monotonic()
+        done = _done(suite.command)
+        # A finding stops it; the printed line is the last.
+        said = [(number, "inputs") for number in EXECUTED.findall(done.stdout + done.stderr)]
+        failed = int(done.returncode != 0)
+        return _result(suite, 1 - failed, failed, 0, time.monotonic() - begun, said)
     if suite.is_rust:
         printed = _printed(suite.command)
         ends = ENDED.findall(printed)
@@ -109,9 +160,13 @@ def ran(suite: Suite) -> dict[str, Any]:
     return _result(suite, passed, failed, skipped, float(whole.get("time", 0)), said)
 
 
-def _printed(command: str) -> str:
+def _done(command: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable if word == "python" else word for word in command.split()]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
+
+
+def _printed(command: str) -> str:
+    done = _done(command)
     return done.stdout + done.stderr
 
 
@@ -155,3 +210,6 @@ STUDY = Study(
     code=("crates/*/src", "crates/*/tests", "python/flashtwin", "tests"),
     needs="Linux and the tools of `tests/tools.toml`",
 )  # fmt: skip
+
+if __name__ == "__main__":
+    sys.exit(count_on(sys.argv[1:]))

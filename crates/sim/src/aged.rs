@@ -1,4 +1,6 @@
 //! Aged drives kept in files. Results are the same without; a file that cannot be used is reported and made anew.
+//!
+//! A file whose digest fits is trusted: whoever can write into the user's cache can change results, and stop a replay.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,11 +12,12 @@ use std::time::{Duration, Instant, SystemTime};
 use flashtwin_bits::{Loader, Saver, State, unfit};
 use flashtwin_ftl::Ftl;
 use flashtwin_nand::FlashArray;
-use flashtwin_trace::{FirstAccess, NO_CONTENT, Outline};
+use flashtwin_trace::Outline;
 
 use crate::config::{Config, Preload, PreloadContents};
 use crate::error::SimError;
 use crate::parquet_file::PartFile;
+use crate::preload::{is_filled, known_content};
 use crate::resolve::Resolved;
 
 const TITLE: &[u8; 24] = b"flashtwin aged drive 1\n\0";
@@ -90,23 +93,18 @@ impl AgedDrives {
 /// find the same drive, because no request is served before the trace begins.
 fn before(trace: &Outline, config: &Config, hasher: &mut blake3::Hasher) {
     let Outline { content_count, zero_content, volumes, .. } = trace;
-    hasher.update(format!("{content_count} {zero_content:?} {volumes:?}").as_bytes());
+    let held = trace.footprint_pages();
+    hasher.update(format!("{content_count} {zero_content:?} {volumes:?} {held}").as_bytes());
     // Contents that are drawn from requests, and partitions by later writes.
     if config.replay.preload_contents == PreloadContents::Trace || config.ftl.partition.policy.is_told() {
         hasher.update(trace.digest.as_bytes());
         hasher.update(format!("{:?}", trace.content_source).as_bytes());
     }
-    for (lpn, address) in trace.lpn_address.iter().enumerate() {
-        let content = trace.initial_content.get(lpn).copied().unwrap_or(NO_CONTENT);
+    for (lpn, address) in (0..).zip(trace.lpn_address.iter()) {
         let mut page = [0; 13];
         page[..8].copy_from_slice(&address.to_le_bytes());
-        page[8..12].copy_from_slice(&content.to_le_bytes());
-        // Whether it holds data, and whether it is filled.
-        page[12] = match trace.first_access[lpn] {
-            FirstAccess::Never => 0,
-            FirstAccess::Hole => 1,
-            FirstAccess::Read | FirstAccess::Write | FirstAccess::PartialWrite | FirstAccess::Trim => 2,
-        };
+        page[8..12].copy_from_slice(&known_content(trace, lpn).to_le_bytes());
+        page[12] = is_filled(trace, config.replay.preload, lpn).into();
         hasher.update(&page);
     }
 }
@@ -172,6 +170,9 @@ fn read(path: &Path, key: &Digest, drive: &mut Drive) -> io::Result<bool> {
     drive.0.load(&mut from)?;
     drive.1.load(&mut from)?;
     from.finish()?;
+    if cfg!(fuzzing) {
+        return Err(unfit_file("its digest was not looked at"));
+    }
     // For the clean-up, the modification time is the last use.
     File::options()
         .append(true)

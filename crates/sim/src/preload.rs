@@ -84,6 +84,23 @@ impl<'a> Unknown<'a> {
     }
 }
 
+/// Whether a page is written before the trace.
+pub(crate) fn is_filled(trace: &Outline, preload: Preload, lpn: u32) -> bool {
+    match preload {
+        Preload::FirstReads => trace.existed_before(lpn),
+        // A page that is read as a hole stays one, even on a full drive.
+        Preload::Footprint => {
+            !matches!(trace.first_access[lpn as usize], FirstAccess::Never | FirstAccess::Hole)
+        }
+        Preload::None => false,
+    }
+}
+
+/// What a page held before the trace; [`NO_CONTENT`] where nobody knows.
+pub(crate) fn known_content(trace: &Outline, lpn: u32) -> u32 {
+    trace.initial_content.get(lpn as usize).copied().unwrap_or(NO_CONTENT)
+}
+
 /// Writes the pages that existed before the trace. Takes no simulated time and is not counted.
 pub(crate) fn preload(
     ftl: &mut Ftl,
@@ -94,17 +111,9 @@ pub(crate) fn preload(
 ) -> Result<(), SimError> {
     let trace = source.outline();
     let config = &resolved.config;
-    let wanted = |lpn: u32| match config.replay.preload {
-        Preload::FirstReads => trace.existed_before(lpn),
-        // A page that is read as a hole stays one, even on a full drive.
-        Preload::Footprint => {
-            !matches!(trace.first_access[lpn as usize], FirstAccess::Never | FirstAccess::Hole)
-        }
-        Preload::None => false,
-    };
     let mut loader = Loader::new(ftl, flash, resolved);
-    let known = |lpn: u32| trace.initial_content.get(lpn as usize).copied().unwrap_or(NO_CONTENT);
-    let pages = || (0..trace.pages()).filter(|&lpn| wanted(lpn));
+    let known = |lpn: u32| known_content(trace, lpn);
+    let pages = || (0..trace.pages()).filter(|&lpn| is_filled(trace, config.replay.preload, lpn));
     let nameless = pages().filter(|&lpn| known(lpn) == NO_CONTENT).count() as u64;
     let mut unknown = Unknown::new(source, config.replay.preload_contents, config.seed, nameless);
     let ages = config.replay.preload == Preload::Footprint;

@@ -1,7 +1,8 @@
-//! A target under libFuzzer: `FUZZ=trace fuzz CORPUS`.
+//! A target under libFuzzer: `FUZZ=trace fuzz CORPUS`, or `FUZZ=trace fuzz FILE` for what it found.
 
 #![no_main]
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use flashtwin_fuzz::{ALL, Target};
@@ -16,8 +17,9 @@ fn target() -> &'static Target {
 
 libfuzzer_sys::fuzz_target!(
     init: {
+        let mut places = std::env::args().skip(1).filter(|word| !word.starts_with('-'));
         // The first folder on the command line is the corpus.
-        if let Some(corpus) = std::env::args().skip(1).find(|word| !word.starts_with('-')) {
+        if let Some(corpus) = places.next().filter(|place| !Path::new(place).is_file()) {
             std::fs::create_dir_all(&corpus).expect("a folder for the corpus");
             for (number, seed) in (target().seeds)().iter().enumerate() {
                 std::fs::write(format!("{corpus}/seed-{number}"), seed).expect("a seed");
