@@ -316,9 +316,15 @@ impl<'a> Run<'a> {
         let errors = oracle.read_all(&self.stage.drive)? as u64;
         oracle.flushed();
         drop(oracle);
+        // Reads make copies, so a drive may end writing under them. A page that was to be moved then is an error.
+        let ended = self.stage.drive.read_only();
+        let has_ended = ended.is_some();
+        if let Some(why) = ended {
+            self.expect(&request, Err(why))?;
+        }
         let (told, retired) = (report.unreadable_pages, stats.retired_blocks);
-        let is_told = errors == told || errors > told && stats.replica_pages > 0;
-        if !is_told || errors > 0 && !self.is_lossy || report.retired_blocks != retired {
+        let is_told = errors == told || errors > told && (stats.replica_pages > 0 || has_ended);
+        if !is_told || errors > 0 && !self.is_lossy && !has_ended || report.retired_blocks != retired {
             let text =
                 format!("{errors} pages cannot be read and {told} are told, {retired} blocks are retired");
             return Err(format!("opened again, {text}"));
