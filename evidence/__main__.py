@@ -5,6 +5,7 @@
     python -m evidence --status                by which code, when and in which time each study was made
     python -m evidence --pages                 make the pages from the records
     python -m evidence --summarize             make the records again from evidence/data, then the pages
+    python -m evidence --counts [WORD ...]     the long runs of the page of reliability: those with a WORD, or all
 
 An interrupted study goes on where it was: every replay is kept as it finishes, below out/evidence.
 """
@@ -17,12 +18,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evidence import render, studies
+from evidence.studies import reliability
 from evidence.study import INPUTS, Lab, MissingInputError, Study
 from flashtwin.results import folder
 
 
 def main() -> int:
     arguments = _parsed()
+    if arguments.counts is not None:
+        return reliability.count_on(arguments.counts, say)
     if arguments.status:
         return _status()
     if arguments.pages:
@@ -69,6 +73,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--status", action="store_true", help="print by which code each study was made")
     parser.add_argument("--pages", action="store_true", help="make the pages from the records")
     parser.add_argument("--summarize", action="store_true", help="make the records again from evidence/data")
+    parser.add_argument("--counts", nargs="*", metavar="WORD", help="make the long runs of the page of reliability")
     return parser.parse_args()
 
 

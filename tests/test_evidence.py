@@ -241,7 +241,7 @@ test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         counts = tmp_path / "counts.json"
         monkeypatch.setattr(reliability, "COUNTS", counts)
         for _ in range(2):
-            assert reliability.count_on(["FUZZ=image"]) == 1
+            assert reliability.count_on(["FUZZ=image"], lambda _: None) == 1
         (kept,) = json.loads(counts.read_text())
         assert (kept["tried"], kept["failed"]) == ({"inputs": 77}, 1)
 

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 from evidence.code import ROOT
 from evidence.forms import count, grid, ratio
 from evidence.study import SCRATCH, Data, Lab, Study
+from flashtwin.progress import Notify
 from flashtwin.results import folder
 from flashtwin.results.documents import json_or_none
 from flashtwin.units import plural
@@ -117,7 +118,7 @@ def entry(suite: Suite) -> dict[str, Any]:
     return {"promise": suite.promise, "command": suite.command, "date": date, **ran(suite)}
 
 
-def count_on(parts: Sequence[str]) -> int:
+def count_on(parts: Sequence[str], say: Notify) -> int:
     """Makes the long runs whose command has one of these parts, or all; each result is kept as it comes."""
     failed = 0
     for suite in LONG:
@@ -126,7 +127,7 @@ def count_on(parts: Sequence[str]) -> int:
         made = entry(suite)
         others = [one for one in json_or_none(COUNTS) or [] if one["command"] != suite.command]
         folder.write_text(COUNTS, json.dumps([*others, made], indent=1) + "\n")
-        print(f"{suite.command}: {tried_words(made)}, {made['failed']} failed in {made['seconds']} s", flush=True)
+        say(f"{suite.command}: {tried_words(made)}, {made['failed']} failed in {made['seconds']} s")
         failed += made["failed"]
     return int(failed > 0)
 
@@ -210,6 +211,3 @@ STUDY = Study(
     code=("crates/*/src", "crates/*/tests", "python/flashtwin", "tests"),
     needs="Linux and the tools of `tests/tools.toml`",
 )  # fmt: skip
-
-if __name__ == "__main__":
-    sys.exit(count_on(sys.argv[1:]))
