@@ -135,9 +135,10 @@ def main(parts: list[str], sources: Path = ROOT) -> int:
     print(f"{len(bugs)} bugs, {survived} survived")
     if not parts:
         # The page on reliability states the last whole run.
-        (sources / "out").mkdir(exist_ok=True)
+        long_runs = sources / "docs" / "evidence" / "long"
+        long_runs.mkdir(parents=True, exist_ok=True)
         said = {"bugs": len(bugs), "survived": survived, "date": time.strftime("%Y-%m-%d", time.gmtime())}
-        (sources / "out" / "planted.json").write_text(json.dumps(said) + "\n", encoding="utf-8")
+        (long_runs / "planted.json").write_text(json.dumps(said) + "\n", encoding="utf-8")
     return 1 if survived else 0
 
 

@@ -1,6 +1,6 @@
 """What was tried to break flashtwin: a promise, the tests that attack it, and how often they did.
 
-`make counts`, `make planted` and `make suites` take longer than a study may: their last results are taken from `out`.
+`make counts`, `make planted` and `make suites` take longer than a study may, so `docs/evidence/long` keeps their results.
 """
 
 import json
@@ -17,14 +17,15 @@ from xml.etree import ElementTree
 
 from evidence.code import ROOT
 from evidence.forms import count, grid, ratio
-from evidence.study import SCRATCH, Data, Lab, Study
+from evidence.study import RECORDS, SCRATCH, Data, Lab, Study
 from flashtwin.progress import Notify
 from flashtwin.results import folder
 from flashtwin.results.documents import json_or_none
 from flashtwin.units import plural
 
+LONG_RUNS = RECORDS / "long"
 #: Results of `make counts`, by command.
-COUNTS = ROOT / "out" / "counts.json"
+COUNTS = LONG_RUNS / "counts.json"
 #: Tests say what they tried: Rust prints this line, Python records a property of this name.
 COUNTED = "counted "
 SAID = re.compile(rf"^.*?{COUNTED}(\d+) ([a-z ]+)$", re.MULTILINE)
@@ -106,10 +107,9 @@ def measure(lab: Lab) -> Data:
             lab.say("left out: there are no such tests")
             continue
         found.append(tried)
-    out = ROOT / "out"
     return {
-        "suites": found + (json_or_none(COUNTS) or []), "planted": json_or_none(out / "planted.json"),
-        "others": json_or_none(out / "suites.json") or [],
+        "suites": found + (json_or_none(COUNTS) or []), "planted": json_or_none(LONG_RUNS / "planted.json"),
+        "others": json_or_none(LONG_RUNS / "suites.json") or [],
     }  # fmt: skip
 
 
@@ -126,6 +126,7 @@ def count_on(parts: Sequence[str], say: Notify) -> int:
             continue
         made = entry(suite)
         others = [one for one in json_or_none(COUNTS) or [] if one["command"] != suite.command]
+        COUNTS.parent.mkdir(parents=True, exist_ok=True)
         folder.write_text(COUNTS, json.dumps([*others, made], indent=1) + "\n")
         say(f"{suite.command}: {tried_words(made)}, {made['failed']} failed in {made['seconds']} s")
         failed += made["failed"]

@@ -1,6 +1,6 @@
 """Suites of other people against served drives: `make suites`. `make test` has what takes seconds, in tests/live.
 
-Results are in out/suites.json. A failure is repeated with `make suites SUITES=NAME ONLY='CASE'`.
+Results are in docs/evidence/long/suites.json. A failure is repeated with `make suites SUITES=NAME ONLY='CASE'`.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from ..conftest import ROOT
 from . import clients, xfstests
 from .case import SYSTEMS, Case
 
-OUT = ROOT / "out" / "suites.json"
+OUT = ROOT / "docs" / "evidence" / "long" / "suites.json"
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def main() -> int:
     if not asked.only:
         known = json.loads(OUT.read_text(encoding="utf-8")) if OUT.exists() else []
         named = {entry["suite"] for entry in entries}
-        OUT.parent.mkdir(exist_ok=True)
+        OUT.parent.mkdir(parents=True, exist_ok=True)
         part = OUT.with_suffix(".part")
         others = [entry for entry in known if entry["suite"] not in named]
         part.write_text(json.dumps([*others, *entries], indent=1) + "\n", encoding="utf-8")
