@@ -1,6 +1,6 @@
 """What was tried to break flashtwin: a promise, the tests that attack it, and how often they did.
 
-`make counts`, `make planted` and `make suites` take longer than a study may, so `docs/evidence/long` keeps their results.
+`make counts`, `make planted`, `make suites` take longer than a study may: `docs/evidence/long` has their results.
 """
 
 import json
