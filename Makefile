@@ -137,7 +137,7 @@ counts: build $(VENV)/.dev ## the swarms with 100,000 seeds each and all targets
 # One of them, or one case of it: make suites SUITES=fio ONLY='ca-ssd kills'
 SUITES ?=
 ONLY ?=
-suites: build $(VENV)/.dev ## suites of others against served drives, for hours: XFSTESTS=DIR, LIBNBD=DIR and NBD=DIR name built clones; docs/evidence/long/suites.json
+suites: build $(VENV)/.dev ## suites of others against served drives, for an hour: XFSTESTS=DIR, LIBNBD=DIR and NBD=DIR name built clones; docs/evidence/long/suites.json
 	@XFSTESTS="$(XFSTESTS)" LIBNBD="$(LIBNBD)" NBD="$(NBD)" $(BIN)/python -m tests.suites $(SUITES) --only "$(ONLY)"
 
 # For example: make new-policy KIND=victim NAME=oldest MODEL=fifo, or in Python: KIND=victim NAME=oldest FILE=oldest.py

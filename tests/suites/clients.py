@@ -244,7 +244,8 @@ def databases_version() -> str:
 def databases(folder: Path) -> Iterator[Case]:
     report = folder / "databases.xml"
     words = ["-m", "pytest", "-q", "-m", "slow", "tests/live/test_databases.py", f"--junitxml={report}"]
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, env=clean_environment(), capture_output=True, check=False)
+    patient = {**clean_environment(), "PYTEST_TIMEOUT": "3600"}
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, env=patient, capture_output=True, check=False)
     assert report.exists(), done.stdout[-500:]
 
     def told(case: ET.Element) -> None:
