@@ -87,10 +87,12 @@ impl Options {
         // Every number of partitions leaves the same space of a plane.
         levels[4] += config.streams() - FtlConfig::default().streams();
         let checkpoint_every = tables(&mut Rng::stream(seed, "tables"), &mut config, &mut levels);
-        let geometry = geometry(levels);
-        let capacity = Ftl::capacity_pages(&config, &geometry) as u32;
-
-        let fullest = capacity.max(1);
+        let holds = |levels| Ftl::capacity_pages(&config, &geometry(levels)) as u32;
+        // One plane of one-page blocks may keep all of them to itself.
+        while holds(levels) == 0 {
+            levels[4] += 1;
+        }
+        let fullest = holds(levels);
         let footprint = pick(&mut rng, &[fullest, fullest * 9 / 10, fullest / 2, fullest / 5, 1]).max(1);
         let contents = pick(&mut rng, &[footprint * 4, footprint, footprint / 3 + 1, 3]);
         Self {

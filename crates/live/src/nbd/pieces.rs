@@ -16,16 +16,16 @@ impl Piece {
     }
 }
 
-/// Pieces meet where pages do, so that no page is written in two parts.
+/// Pieces meet where pages do, so that no page is written in two parts. Those of a refused request may lie beyond 2^64.
 pub(super) fn pieces(request: &Request, page_bytes: u32) -> impl Iterator<Item = Piece> + use<> {
-    let end = request.offset + u64::from(request.length);
-    let mut offset = request.offset;
+    let (mut offset, mut left) = (request.offset, request.length as usize);
     std::iter::from_fn(move || {
-        let beside_page = offset % u64::from(page_bytes) % PIECE_BYTES as u64;
-        let next = end.min(offset + PIECE_BYTES as u64 - beside_page);
-        let piece = Piece { offset, bytes: (next - offset) as usize, is_last: next == end };
-        (offset < end).then(|| {
-            offset = next;
+        let beside_page = (offset % u64::from(page_bytes)) as usize % PIECE_BYTES;
+        let bytes = left.min(PIECE_BYTES - beside_page);
+        let piece = Piece { offset, bytes, is_last: bytes == left };
+        (left > 0).then(|| {
+            offset = offset.wrapping_add(bytes as u64);
+            left -= bytes;
             piece
         })
     })
@@ -48,5 +48,11 @@ mod tests {
         let aside =
             [(5000, piece - 904, false), ((1 << 20) + 4096, piece, false), ((2 << 20) + 4096, 904, true)];
         assert_eq!(cut(5000, 2 << 20), aside);
+        let beyond = cut(u64::MAX - 99, 2 << 20);
+        assert_eq!(
+            beyond.iter().map(|&(_, bytes, _)| bytes).sum::<usize>(),
+            2 << 20,
+            "its payload is to be read"
+        );
     }
 }

@@ -23,6 +23,9 @@ const MARK: u64 = 1 << 3;
 
 /// Longer requests are cut.
 const REQUEST_BYTES_MAX: u64 = 32 << 20;
+const DISCARD_BYTES_MAX: u64 = 2 << 30;
+/// No device is larger: a head of 512 bytes that promises more would be cut into requests for minutes.
+const ENTRY_BYTES_MAX: u64 = 1 << 48;
 
 /// Writes canonical Parquet with all times 0; returns the number of requests. No output after an error or a stop.
 pub fn import_log_writes(path: &Path, out: &Path, key: &Key, progress: &dyn Progress) -> io::Result<u64> {
@@ -111,7 +114,7 @@ impl<R: Read> Import<'_, R> {
         self.log.read_exact(&mut self.sector)?;
         let [sector, sectors, flags] = [0, 8, 16].map(|at| number(&self.sector, at));
         let offset = sector.checked_mul(self.sector_bytes);
-        let length = sectors.checked_mul(self.sector_bytes);
+        let length = sectors.checked_mul(self.sector_bytes).filter(|&length| length <= ENTRY_BYTES_MAX);
         let end = offset.zip(length).and_then(|(offset, length)| offset.checked_add(length));
         let (Some(offset), Some(length), Some(_)) = (offset, length, end.filter(|&end| end < 1 << 63)) else {
             return Err(malformed(format!(
@@ -122,10 +125,13 @@ impl<R: Read> Import<'_, R> {
             self.push(Op::Flush, 0, 0, 0)?;
         }
         let durable = if flags & FUA != 0 { recorded::DURABLE } else { 0 };
+        let (op, most) = match flags & DISCARD {
+            0 => (Op::Write, REQUEST_BYTES_MAX),
+            _ => (Op::Trim, DISCARD_BYTES_MAX),
+        };
         let mut at = 0;
         while at < length {
-            let bytes = REQUEST_BYTES_MAX.min(length - at);
-            let op = if flags & DISCARD != 0 { Op::Trim } else { Op::Write };
+            let bytes = most.min(length - at);
             self.data.clear();
             if op == Op::Write {
                 // Grows as data come, not as they are promised.

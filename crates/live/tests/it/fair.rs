@@ -104,6 +104,7 @@ fn long_requests_are_whole_and_their_errors_are_told() {
     assert_eq!(ask(&plain, READ, 0, bad, 4 << 20), 5);
     assert_eq!(write(&plain, 0, bad, &vec![1; 4 << 20]), 5);
     assert_eq!(write(&plain, 0, SIZE - 1, &vec![1; 4 << 20]), 28, "it is beyond the end");
+    assert_eq!(write(&plain, 0, u64::MAX - 9, &vec![1; 4 << 20]), 28, "its end is beyond 2^64");
     put(&structured, &[&request(READ, 4, 6, 0, 4 << 20)]);
     let head: [u8; 20] = get(&structured);
     assert_eq!(

@@ -162,6 +162,9 @@ fn logs_of_dm_log_writes() {
     assert_eq!(trace.flags, [0, 0, 0, 0, 1], "FUA");
     assert_eq!((trace.content, trace.quality.empty_requests), (vec![0, 1, 1], 0));
     assert_eq!((&trace.time_ns[..], &trace.volume_names[..]), (&[0; 5][..], &["my".to_owned()][..]));
+    fs::write(&path, log(&[(8, 1 << 23, 4, &[])])).unwrap();
+    assert_eq!(import_log_writes(&path, &out, &key, &()).unwrap(), 2, "a discard of 4 GiB");
+    fs::remove_file(&out).unwrap();
     for (bytes, what) in [
         (whole[..whole.len() - 1].to_vec(), "ends before"),
         (vec![0; 512], "no log"),
@@ -169,7 +172,8 @@ fn logs_of_dm_log_writes() {
         ([&whole[..24], &[1, 2, 0, 0], &whole[28..]].concat(), "make no sense"),
         (log(&[(u64::MAX, 8, 0, &a)]), "beyond any device"),
         (log(&[(0, u64::MAX / 512, 0, &a)]), "beyond any device"),
-        (log(&[(0, 1 << 40, 0, &a)]), "ends before"),
+        (log(&[(0, 1 << 39, 0, &a)]), "ends before"),
+        (log(&[(8, (1 << 39) + 1, 4, &[])]), "beyond any device"),
     ] {
         fs::write(&path, bytes).unwrap();
         let message = import_log_writes(&path, &out, &key, &()).unwrap_err().to_string();

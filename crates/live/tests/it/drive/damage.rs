@@ -125,6 +125,26 @@ fn much_damage_is_detected_or_does_not_matter() {
 }
 
 #[test]
+fn page_with_a_damaged_place_is_read_from_a_copy() {
+    let (bytes, oracle) = used("rr-ssd", &TIGHT, 7);
+    let (mut copies, mut served) = (0, 0);
+    for page in (1 << 20..bytes.len()).step_by(TIGHT.page_bytes as usize).filter(|&at| bytes[at] != 0) {
+        let mut damaged = bytes.clone();
+        damaged[page] ^= 1;
+        let report = Drive::check_on(Arc::new(FaultMedium::of(damaged.clone())), true).unwrap();
+        // A drive that makes no new copies meanwhile.
+        let options = DriveOptions { read_only: true, ..DriveOptions::default() };
+        let (drive, _) = open(damaged, &options).unwrap();
+        let errors = oracle.clone().read_all(&drive).unwrap() as u64;
+        assert_eq!(errors, report.unreadable_pages, "byte {page}: {:?}", report.problems);
+        served += u64::from(report.notes.iter().any(|note| note.ends_with("another copy is whole")));
+        copies = drive.stats().replica_pages;
+    }
+    // Each copy, and what it is one of.
+    assert!(copies > 0 && served > copies, "{served} pages served, {copies} copies");
+}
+
+#[test]
 fn damaged_checkpoint_is_replaced_by_the_last_one_and_the_log() {
     let (bytes, oracle) = used("ca-ssd", &TIGHT, 3);
     let (epoch, newest) = *find(&bytes, b"FTWCHECK").last().unwrap();
