@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -121,6 +122,7 @@ def entry(suite: Suite) -> dict[str, Any]:
 def count_on(parts: Sequence[str], say: Notify) -> int:
     """Makes the long runs whose command has one of these parts, or all; each result is kept as it comes."""
     failed = 0
+    SCRATCH.mkdir(parents=True, exist_ok=True)
     for suite in LONG:
         if parts and not any(part in suite.command for part in parts):
             continue
@@ -128,7 +130,8 @@ def count_on(parts: Sequence[str], say: Notify) -> int:
         others = [one for one in json_or_none(COUNTS) or [] if one["command"] != suite.command]
         COUNTS.parent.mkdir(parents=True, exist_ok=True)
         folder.write_text(COUNTS, json.dumps([*others, made], indent=1) + "\n")
-        say(f"{suite.command}: {tried_words(made)}, {made['failed']} failed in {made['seconds']} s")
+        said = f"{made['failed']} failed, see {printed_by(suite.command)}" if made["failed"] else "none failed"
+        say(f"{suite.command}: {tried_words(made)} in {made['seconds']} s, {said}")
         failed += made["failed"]
     return int(failed > 0)
 
@@ -163,8 +166,15 @@ def ran(suite: Suite) -> dict[str, Any]:
 
 
 def _done(command: str) -> subprocess.CompletedProcess[str]:
+    """A command's run. What it printed is kept, because a failure after an hour has its seed there."""
     words = [sys.executable if word == "python" else word for word in command.split()]
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
+    folder.write_text(printed_by(command), done.stdout + done.stderr)
+    return done
+
+
+def printed_by(command: str) -> Path:
+    return SCRATCH / f"{re.sub('[^A-Za-z0-9=]+', '-', command)[-120:]}.txt"
 
 
 def _printed(command: str) -> str:
