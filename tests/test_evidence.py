@@ -242,6 +242,9 @@ test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         monkeypatch.setattr(reliability, "COUNTS", counts)
         for _ in range(2):
             assert reliability.count_on(["FUZZ=image"], lambda _: None) == 1
+        told: list[str] = []
+        assert reliability.count_on(["FUZZ=image", "FUZZ=imgae"], told.append) == 2
+        assert told[0].startswith("no long run has FUZZ=imgae in its command")
         (kept,) = json.loads(counts.read_text())
         assert (kept["tried"], kept["failed"]) == ({"inputs": 77}, 1)
 

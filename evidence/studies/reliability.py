@@ -123,6 +123,11 @@ def count_on(parts: Sequence[str], say: Notify) -> int:
     """Makes the long runs whose command has one of these parts, or all; each result is kept as it comes."""
     failed = 0
     SCRATCH.mkdir(parents=True, exist_ok=True)
+    if unknown := [part for part in parts if not any(part in suite.command for suite in LONG)]:
+        say(f"no long run has {' or '.join(unknown)} in its command; these are the commands:")
+        for suite in LONG:
+            say(suite.command)
+        return 2
     for suite in LONG:
         if parts and not any(part in suite.command for part in parts):
             continue

@@ -13,12 +13,12 @@ const SEEDS: u64 = 600;
 
 #[test]
 fn any_system_on_any_device_keeps_what_it_is_given() {
-    let asked = std::env::var("FLASHTWIN_SEEDS").ok().and_then(|text| text.parse().ok());
-    for seed in 0..asked.unwrap_or(SEEDS) {
-        let options = Options::draw(seed);
-        let outcome = catch_unwind(AssertUnwindSafe(|| keeps_all(&options)));
-        assert!(outcome.is_ok(), "seed {seed} failed: {options:?}");
-    }
+    let asked = |name: &str| std::env::var(name).ok()?.parse().ok();
+    let (first, count) = (asked("FLASHTWIN_SEED").unwrap_or(0), asked("FLASHTWIN_SEEDS").unwrap_or(SEEDS));
+    let fails = |seed: &u64| catch_unwind(AssertUnwindSafe(|| keeps_all(&Options::draw(*seed)))).is_err();
+    let failed: Vec<u64> = (first..first + count).filter(fails).collect();
+    let worst = failed.first().map(|&seed| Options::draw(seed));
+    assert!(failed.is_empty(), "{} of {count} seeds fail, the first: {worst:?}", failed.len());
 }
 
 fn keeps_all(options: &Options) {
