@@ -372,6 +372,14 @@ fn any_system_completes_and_accounts_for_any_trace() {
     swarm(SEEDS);
 }
 
+/// A host's page was gathered for an erase to come before the last page that the erase waits for.
+#[test]
+fn an_erase_may_wait_for_a_page_that_is_being_read() {
+    let (_, pages, resolved) = random_run(63_306, "sim swarm");
+    assert_eq!(resolved.device.geometry.program_pages, 3, "the seed is another system now");
+    check(&pages, &resolved, &run(&pages, &resolved, &()).unwrap());
+}
+
 #[test]
 #[ignore = "an hour"]
 fn a_hundred_thousand_systems_complete_and_account() {

@@ -19,8 +19,9 @@ struct OpenUnit {
 #[derive(Debug, Clone)]
 pub(super) struct ProgramUnits {
     pages: u32,
-    /// At most one a block. Ordered by block, so that the last ones are programmed in a fixed order.
-    open: BTreeMap<Block, OpenUnit>,
+    /// At most one in a life of a block ([`Op::life`]): pages of the next life come before the last ones of this life if
+    /// the data of those are still being read. Ordered, so that the last ones are programmed in a fixed order.
+    open: BTreeMap<(Block, u32), OpenUnit>,
     /// By slot of an operation: the next of its unit, [`NONE`] behind the last.
     behind: Vec<u32>,
     host_gathered: u32,
@@ -49,13 +50,13 @@ impl ProgramUnits {
         })
     }
 
-    fn add(&mut self, block: Block, slot: u32, host: bool) {
+    fn add(&mut self, life: (Block, u32), slot: u32, host: bool) {
         self.host_gathered += u32::from(host);
         if self.behind.len() <= slot as usize {
             self.behind.resize(slot as usize + 1, NONE);
         }
         self.behind[slot as usize] = NONE;
-        let unit = self.open.entry(block).or_insert(OpenUnit { first: slot, last: slot });
+        let unit = self.open.entry(life).or_insert(OpenUnit { first: slot, last: slot });
         if unit.last != slot {
             self.behind[unit.last as usize] = slot;
             unit.last = slot;
@@ -63,8 +64,8 @@ impl ProgramUnits {
     }
 
     /// Returns the unit's first operation.
-    fn close(&mut self, block: Block, ops: &Pool<Op>) -> Option<u32> {
-        let first = self.open.remove(&block)?.first;
+    fn close(&mut self, life: (Block, u32), ops: &Pool<Op>) -> Option<u32> {
+        let first = self.open.remove(&life)?.first;
         let hosts = self.chain(first).filter(|&slot| ops[slot].work == Work::HostProgram).count() as u32;
         self.host_gathered -= hosts;
         self.host_under_way += hosts;
@@ -117,7 +118,7 @@ impl Array {
         accounts: &mut Accounts<O>,
     ) {
         let op = self.ops[slot];
-        let (host, block) = (op.work == Work::HostProgram, self.geometry.block_index(op.ppn));
+        let (host, life) = (op.work == Work::HostProgram, (self.geometry.block_index(op.ppn), op.life));
         if host {
             self.load_up(unit, false, accounts);
         }
@@ -128,9 +129,9 @@ impl Array {
             self.ops[slot].offline = false;
         }
         let Some(units) = &mut self.program_units else { return };
-        units.add(block, slot, host);
+        units.add(life, slot, host);
         if self.geometry.begins_unit(self.geometry.page_in_block(op.ppn) + 1) {
-            self.queue_unit(unit, queue, block, accounts);
+            self.queue_unit(unit, queue, life, accounts);
         }
         self.note_wait(unit, slot, accounts);
     }
@@ -139,11 +140,11 @@ impl Array {
         &mut self,
         unit: Unit,
         queue: Queue,
-        block: Block,
+        life: (Block, u32),
         accounts: &mut Accounts<O>,
     ) {
         let Some(units) = &mut self.program_units else { return };
-        let Some(first) = units.close(block, &self.ops) else { return };
+        let Some(first) = units.close(life, &self.ops) else { return };
         let urgent = units.chain(first).any(|slot| self.ops[slot].urgent);
         let host = self.ops[first].work == Work::HostProgram;
         let brings_parity = units.brings_parity(host);
@@ -170,9 +171,33 @@ impl Array {
     }
 
     pub(crate) fn program_open_units<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
-        while let Some(&block) = self.program_units.as_ref().and_then(|units| units.open.keys().next()) {
-            let unit = self.unit_of_plane[self.geometry.plane_of_block(block)];
-            self.queue_unit(unit, Queue::Background, block, accounts);
+        while let Some(&life) = self.program_units.as_ref().and_then(|units| units.open.keys().next()) {
+            let unit = self.unit_of_plane[self.geometry.plane_of_block(life.0)];
+            self.queue_unit(unit, Queue::Background, life, accounts);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashtwin_nand::Ppn;
+
+    use super::*;
+
+    #[test]
+    fn pages_of_the_next_life_have_a_unit_of_their_own() {
+        let mut device =
+            flashtwin_nand::NandDevice::from_toml(flashtwin_nand::device_toml("rr-ssd").unwrap()).unwrap();
+        device.geometry.program_pages = 3;
+        let mut units = ProgramUnits::of(&device).unwrap();
+        let [this, next] = [0, 1].map(|life| (Block::new(7), life));
+        let mut ops = Pool::new();
+        // The data of the last page are read while the host writes pages that wait for the erase.
+        for life in [this, this, next, this, next] {
+            let slot = ops.insert(Op::new(Ppn::new(0), Work::OwnProgram));
+            units.add(life, slot, false);
+        }
+        let closed = [this, next].map(|life| units.close(life, &ops).unwrap());
+        assert_eq!(closed.map(|first| units.chain(first).collect::<Vec<_>>()), [vec![0, 1, 3], vec![2, 4]]);
     }
 }
