@@ -207,14 +207,19 @@ def tried_words(one: Mapping[str, Any]) -> str:
 
 def pages(data: Data) -> Data:
     """The tables of the page; without those of `make planted` and `make suites`, if these have not been run."""
-    rows = [[one["promise"], tried_words(one), one["failed"], ratio(one["seconds"], 0), one["date"]]
-            for one in data["suites"]]  # fmt: skip
+    by_promise: dict[str, list[Data]] = {}
+    for one in data["suites"]:
+        by_promise.setdefault(one["promise"], []).append(one)
+    # A promise is said once, in the first of its rows.
+    rows = [(promise if nth == 0 else "", one) for promise, of in by_promise.items() for nth, one in enumerate(of)]
     columns = ("suite", "version", "passed", "failed", "skipped", "seconds", "date")
     others = data["others"]
     reasons = [f"* {one['suite']}: {' '.join(why.split())}" for one in others for why in one["reason"]]
     return {
-        "promises": grid(["promise", "tried", "findings", "seconds", "date"], rows),
-        "commands": grid(["promise", "command"], ([one["promise"], f"`{one['command']}`"] for one in data["suites"])),
+        "promises": grid(["promise", "tried", "findings", "seconds", "date"], (
+            [promise, tried_words(one), one["failed"], ratio(one["seconds"], 0), one["date"]] for promise, one in rows
+        )),
+        "commands": grid(["promise", "command"], ([promise, f"`{one['command']}`"] for promise, one in rows)),
         "planted": data["planted"], "reasons": reasons,
         "others": grid(
             ["systems", *columns], ([", ".join(one["systems"]), *(one[name] for name in columns)] for one in others)
