@@ -63,6 +63,8 @@ class Lab:
         self.traces: dict[str, str] = {}
         #: Whether a replay of an earlier, interrupted run was used again.
         self.reused = False
+        #: Keys of the replays of this run.
+        self._made: set[str] = set()
         self._folders = folders
         self._store = Store(SCRATCH / "replays")
 
@@ -111,7 +113,7 @@ class Lab:
         """Replays of a trace by the names of the systems. Missing ones are made on all cores."""
         keys = {name: _key(trace, system) for name, system in systems.items()}
         missing = {key: systems[name] for name, key in keys.items() if not self._store.has(key)}
-        self.reused |= len(missing) < len(set(keys.values()))
+        self.reused |= not set(keys.values()) - missing.keys() <= self._made
         keyed = list(missing.items())
         for first in range(0, len(keyed), BATCH):
             self.say(f"{trace.name}: {len(keyed) - first} replays to make")
@@ -124,6 +126,7 @@ class Lab:
 
         def keep(at: int, result: _core.RunResult) -> None:
             self._store.put(keys[at], json.loads(result.summary_json))
+            self._made.add(keys[at])
 
         aged.run(trace, list(systems.values()), 0, lambda *_: None, keep)
 

@@ -96,6 +96,7 @@ class TestStudies:
         systems = {"one": ft.system("conventional"), "two": ft.system("ca-ssd"), "again": ft.system("conventional")}
         first, later = Lab({}, lambda _: None), Lab({}, lambda _: None)
         made = first.replays(trace, systems)
+        assert first.replays(trace, systems) == made
         assert not first.reused
         assert len(list((places / "scratch" / "replays").rglob("*.json"))) == 2
         assert figures(made["one"]) == figures(made["again"]) != figures(made["two"])
