@@ -17,7 +17,7 @@ from pathlib import Path
 from benches.sweeps import timed
 from evidence.peers import mqsim, ours
 from evidence.peers.measure import PeerError
-from evidence.peers.workloads import Device, HotShare, made, text
+from evidence.peers.workloads import Device, HotShare, made
 
 REQUESTS = 1_000_000
 ROUNDS = 3
@@ -37,8 +37,7 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "requests.trace").write_text(text(requests))
-        mqsim.configure(DEVICE, {"Enable_ResponseTime_Logging": "false"}, folder)
+        mqsim.configure(DEVICE, requests, {"Enable_ResponseTime_Logging": "false"}, folder)
         command = shlex.split(ours.command(ours.settings(DEVICE, {})))
         command[0] = str(Path(sys.executable).parent / command[0])
 

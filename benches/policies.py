@@ -41,7 +41,7 @@ int64_t choose(int64_t plane, int64_t n, const int64_t *valid, const int64_t *er
 def victim(_: int, blocks: Any) -> int:
     closed = np.flatnonzero(blocks.closed)
     least = closed[blocks.valid[closed] == blocks.valid[closed].min()]
-    return least[blocks.changed[least].argmin()]
+    return int(least[blocks.changed[least].argmin()])
 
 
 @ft.policy("placement")
@@ -50,13 +50,13 @@ def placement(home: int, chips: Any) -> int:
     count = len(may)
     for at in range(home + 1, home + count):
         if may[at % count]:
-            return at % count
+            return int(at % count)
     return -1
 
 
 @ft.policy("degree")
 def degree(popularity: int, drive: Any) -> int:
-    return min(1 + popularity, drive.chips)
+    return int(min(1 + popularity, drive.chips))
 
 
 @ft.policy("replication.period")
@@ -83,7 +83,7 @@ def eviction(victims: int, entries: Any) -> Any:
 @ft.policy("redirection")
 def redirection(copies: int, table: Any) -> int:
     loads = table.load[:copies].tolist()
-    return loads.index(min(loads))
+    return int(loads.index(min(loads)))
 
 
 @ft.policy("allocation")
@@ -94,7 +94,7 @@ class Allocation:
 
     def choose(self, address: int, _: Any) -> int:
         turn = address % self.planes
-        return turn % self.chips * self.per_chip + turn // self.chips
+        return int(turn % self.chips * self.per_chip + turn // self.chips)
 
 
 STATIC = {"ftl.replication.placement": "static"}

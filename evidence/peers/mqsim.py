@@ -99,18 +99,27 @@ def flash_counts(results: str, device: Device) -> tuple[int, int]:
     return pages("Program"), pages("Erase")
 
 
-def simulate(device: Device, requests: Requests, options: Options, folder: Path, first: int = 0) -> Outcome:
-    """Runs MQSim in a folder of its own. Times are those of the requests from the `first` on."""
+def configure(device: Device, requests: Requests, options: Options, folder: Path) -> None:
+    """Writes all that MQSim reads into a folder of its own."""
     program = PEER.program()
     assert program is not None, f"set {PEER.variable} first"
     template = (program.parent / "ssdconfig.xml").read_text()
     (folder / "device.xml").write_text(configuration(template, device, options))
     (folder / "flow.xml").write_text(flow(device))
     (folder / "requests.trace").write_text(text(requests))
+
+
+def run(folder: Path) -> None:
     output = PEER.run("-i device.xml -w flow.xml", folder, answer="\n")
     # It ends with status 0 after an error in its configuration, too.
     if "ERROR" in output:
         raise PeerError(f"MQSim: {output[-500:]}")
+
+
+def simulate(device: Device, requests: Requests, options: Options, folder: Path, first: int = 0) -> Outcome:
+    """Times are those of the requests from the `first` on."""
+    configure(device, requests, options, folder)
+    run(folder)
     times = response_times((folder / "flow.IO_Flow.No_0.log").read_text(), requests, first)
     counts = flash_counts((folder / "flow_scenario_1.xml").read_text(), device)
     return Outcome(latency(times[False]), latency(times[True]), *counts)

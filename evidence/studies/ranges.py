@@ -161,7 +161,12 @@ def _systems(trace: ft.Trace, row: Mapping[str, str], speed: float) -> dict[str,
     keys: dict[str, Value] = {
         "device": "ds-ftl", "replay.period_s": PERIOD_S, "replay.speed": speed, **sets_of(FACTORS, row),
     }  # fmt: skip
-    keys["nand.blocks_per_plane"] = blocks(trace, preset("size", "conventional", keys), spare)
+    size = blocks(trace, preset("size", "conventional", keys), spare)
+    keys["nand.blocks_per_plane"] = size
+    # The blocks that the controller keeps back may be more than the spare space, where they are so few.
+    while preset("size", "conventional", keys).capacity_pages < int(trace.info["footprint_pages"]):
+        size += 1
+        keys["nand.blocks_per_plane"] = size
     return {system: preset(system, system, defining_kept(system, keys)) for system in SYSTEMS}
 
 

@@ -38,11 +38,13 @@ PEERS = {"peer_ftlsim": "FTLSIM_DIR", "peer_mqsim": "MQSIM_DIR"}
 def measure(lab: Lab) -> Data:
     """One bench after another. Nothing is kept, because another time is another measurement."""
     found: dict[str, Any] = {"machine": machine()}
+    # The programs of others come first, because they may not be built, and nothing else is lost then.
+    for script, variable in PEERS.items():
+        lab.say(f"benches/{script}.py")
+        found[script] = _script(script) if os.environ.get(variable) else []
     for bench, package in BENCHES.items():
         lab.say(f"cargo bench -p {package} --bench {bench}")
         found[bench] = _output(["cargo", "bench", "--locked", "--quiet", "-p", package, "--bench", bench])
-    for script, variable in PEERS.items():
-        found[script] = _script(script) if os.environ.get(variable) else []
     found["whole"] = _script("whole")
     return found
 
