@@ -232,7 +232,7 @@ test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         asked = {"swarm": ("SEEDS", "drives", 10), "image": ("RUNS", "inputs", 100)}
         for tests, expected in (
             (("live", "fair"), "200 mutants, 40 power cuts, 3 tests"), (("live", "swarm"), "30 drives, 3 tests"),
-            (("a.py",), "5 kills, 3 tests, 1 skipped"), (("make fuzz", "image"), "77 inputs, 1 test"),
+            (("a.py",), "5 kills, 3 tests, 1 skipped"), (("make fuzz", "image"), "77 inputs of image, 1 test"),
         ):  # fmt: skip
             found = reliability.ran(reliability.Suite("a promise", tests, asked.get(tests[-1])))
             assert (reliability.tried_words(found), found["failed"]) == (expected, 1)
@@ -246,8 +246,15 @@ test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         told: list[str] = []
         assert reliability.count_on(["FUZZ=image", "FUZZ=imgae"], told.append) == 2
         assert told[0].startswith("no long run has FUZZ=imgae in its command")
+        # The page names neither folders of a machine nor where a whole output was.
+        why = "fails: /tmp/x/xfstests/tests/generic/3: line 1 ... (Run 'diff a b') Ran: generic/3"
+        other = {"suite": "xfstests", "reason": [why], "systems": ["ca-ssd"]} | dict.fromkeys(
+            ("version", "passed", "failed", "skipped", "seconds", "date"), 1
+        )
+        page = reliability.pages({"suites": [], "others": [other], "planted": None})
+        assert page["reasons"] == ["* xfstests: fails: tests/generic/3: line 1"]
         (kept,) = json.loads(counts.read_text())
-        assert (kept["tried"], kept["failed"]) == ({"inputs": 77}, 1)
+        assert (kept["tried"], kept["failed"]) == ({"inputs of image": 77}, 1)
 
 
 class TestArtifact:

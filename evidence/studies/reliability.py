@@ -147,7 +147,7 @@ def ran(suite: Suite) -> dict[str, Any]:
         begun = time.monotonic()
         done = _done(suite.command)
         # A finding stops it; the printed line is the last.
-        said = [(number, "inputs") for number in EXECUTED.findall(done.stdout + done.stderr)]
+        said = [(number, f"inputs of {suite.tests[1]}") for number in EXECUTED.findall(done.stdout + done.stderr)]
         failed = int(done.returncode != 0)
         return _result(suite, 1 - failed, failed, 0, time.monotonic() - begun, said)
     if suite.is_rust:
@@ -214,7 +214,7 @@ def pages(data: Data) -> Data:
     rows = [(promise if nth == 0 else "", one) for promise, of in by_promise.items() for nth, one in enumerate(of)]
     columns = ("suite", "version", "passed", "failed", "skipped", "seconds", "date")
     others = data["others"]
-    reasons = [f"* {one['suite']}: {' '.join(why.split())}" for one in others for why in one["reason"]]
+    reasons = [f"* {one['suite']}: {_shortened(why)}" for one in others for why in one["reason"]]
     return {
         "promises": grid(["promise", "tried", "findings", "seconds", "date"], (
             [promise, tried_words(one), one["failed"], ratio(one["seconds"], 0), one["date"]] for promise, one in rows
@@ -225,6 +225,12 @@ def pages(data: Data) -> Data:
             ["systems", *columns], ([", ".join(one["systems"]), *(one[name] for name in columns)] for one in others)
         ) if others else [],
     }  # fmt: skip
+
+
+def _shortened(why: str) -> str:
+    """A reason without the folders of the machine, and without where its whole output is."""
+    whole, _, _ = " ".join(why.split()).partition(" ... (Run")
+    return re.sub(r"\S*/xfstests/", "", whole)
 
 
 STUDY = Study(
