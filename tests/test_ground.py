@@ -15,6 +15,7 @@ from flashtwin.causes.inquiry import Inquiry
 from flashtwin.causes.searching import SettingsSearch
 from flashtwin.judgement.catalogue import BEGINS, CONTROLLER, Change, Level
 from flashtwin.judgement.goals import Figures, goal_of
+from flashtwin.replays import aged
 from flashtwin.replays.presets import resolve_text
 from flashtwin.results import ground
 from flashtwin.results.keys import KEYS
@@ -260,6 +261,23 @@ def test_a_comparison_says_what_is_done_with_zeroes(cli: Cli, tmp_path: Path) ->
     assert ground.zeroes({"zero_read_percent": 9.0}, one_of_them) is None, "a key that differs is told as ground"
     assert keys(ground.ground(one_of_them)) == ["ftl.zero_page"]
     assert ground.zeroes({"zero_read_percent": 0.01}, configs("ca-ssd")) is None
+
+
+@pytest.mark.parametrize("where", [(), ("--out", "out")])
+def test_the_numbers_of_a_trace_are_worked_out_beside_its_replays(
+    cli: Cli, small_trace: Path, monkeypatch: pytest.MonkeyPatch, where: tuple[str, ...]
+) -> None:
+    """Before them they would take two fifths of a command."""
+    known = []
+
+    def run(trace: ft.Trace, *arguments: Any, informed: bool = False, **more: Any) -> list[Any]:
+        known.append(("info" in vars(trace), informed))
+        return made(trace, *arguments, informed=informed, **more)
+
+    made = aged.run
+    monkeypatch.setattr(aged, "run", run)
+    cli("replay", small_trace, "--system", "conventional", *where, status=0)
+    assert known == [(False, True)]
 
 
 def test_explain_stands_on_equal_ground_too(cli: Cli, small_trace: Path) -> None:

@@ -12,7 +12,7 @@ from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays.folders import replay_into, without_contents
 from flashtwin.replays.presets import System, warn_of_ignored
-from flashtwin.replays.running import compare, name_systems, replay
+from flashtwin.replays.running import name_systems, replay, side_by_side
 from flashtwin.replays.timelines import Timeline
 from flashtwin.results import folder, ground, names, schema
 from flashtwin.results.documents import read_json
@@ -101,8 +101,6 @@ def replay_all(
             trace = source.to_replay(stream=stream, progress=bars.job, notify=say)
             systems = without_contents(trace, chosen, say) if any_systems else chosen
             suitable = running.fitted(trace, systems, bars.job)
-            if zeroes := ground.zeroes(trace.info, {name: system.config for name, system in suitable.items()}):
-                say(zeroes)
             if path is not None:
                 replay_into(
                     path, trace, suitable, running.threads, bars.job, say,
@@ -115,8 +113,13 @@ def replay_all(
                     timeline_to_s=timeline.to_s,
                 ).summary for name, system in suitable.items()}  # fmt: skip
             else:
-                results = compare(trace, suitable, threads=running.threads, progress=bars.job)
+                results = side_by_side(trace, suitable, running.threads, bars.job, informed=trace.has_content)
                 summaries = {name: result.summary for name, result in results.items()}
+            # Only now, because the numbers of a trace are worked out beside its replays.
+            if trace.has_content:
+                info = read_json(path / names.STUDY)["trace"] if path is not None else trace.info
+                if zeroes := ground.zeroes(info, {name: system.config for name, system in suitable.items()}):
+                    say(zeroes)
         if path is not None:
             say(f"results: {path}")
         if timeline is not None:

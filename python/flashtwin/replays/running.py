@@ -411,10 +411,25 @@ def compare(
     chosen = fitted(opened, chosen, fill, progress=progress)
     if equal_ground:
         check_raw_pages(chosen)
-    requests = [None] * len(chosen) if per_request else None
-    native = aged.run(opened, list(chosen.values()), threads, numbered(progress, list(chosen)), requests=requests)
-    results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}
+    results = side_by_side(opened, chosen, threads, progress, per_request=per_request)
     return Comparison(opened, results, equal_ground=equal_ground)
+
+
+def side_by_side(
+    trace: Replayable,
+    systems: Mapping[str, System],
+    threads: int = 0,
+    progress: Progress | None = None,
+    *,
+    per_request: bool = False,
+    informed: bool = False,
+) -> dict[str, Result]:
+    """Replays a trace on systems that fit it. `informed` as in `flashtwin.replays.aged.run`."""
+    requests = [None] * len(systems) if per_request else None
+    native = aged.run(
+        trace, list(systems.values()), threads, numbered(progress, list(systems)), requests=requests, informed=informed
+    )
+    return {name: Result(name, result) for name, result in zip(systems, native, strict=True)}
 
 
 def fitted(
