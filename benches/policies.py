@@ -38,25 +38,25 @@ int64_t choose(int64_t plane, int64_t n, const int64_t *valid, const int64_t *er
 
 
 @ft.policy("victim")
-def victim(_: int, blocks: Any) -> int:
+def victim(_: int, blocks: Any) -> Any:
     closed = np.flatnonzero(blocks.closed)
     least = closed[blocks.valid[closed] == blocks.valid[closed].min()]
-    return int(least[blocks.changed[least].argmin()])
+    return least[blocks.changed[least].argmin()]
 
 
 @ft.policy("placement")
-def placement(home: int, chips: Any) -> int:
+def placement(home: int, chips: Any) -> Any:
     may = chips.may.tolist()
     count = len(may)
     for at in range(home + 1, home + count):
         if may[at % count]:
-            return int(at % count)
+            return at % count
     return -1
 
 
 @ft.policy("degree")
-def degree(popularity: int, drive: Any) -> int:
-    return int(min(1 + popularity, drive.chips))
+def degree(popularity: int, drive: Any) -> Any:
+    return min(1 + popularity, drive.chips)
 
 
 @ft.policy("replication.period")
@@ -81,9 +81,9 @@ def eviction(victims: int, entries: Any) -> Any:
 
 
 @ft.policy("redirection")
-def redirection(copies: int, table: Any) -> int:
+def redirection(copies: int, table: Any) -> Any:
     loads = table.load[:copies].tolist()
-    return int(loads.index(min(loads)))
+    return loads.index(min(loads))
 
 
 @ft.policy("allocation")
@@ -92,9 +92,9 @@ class Allocation:
         self.chips, self.planes = drive.chips, drive.planes
         self.per_chip = drive.planes // drive.chips
 
-    def choose(self, address: int, _: Any) -> int:
+    def choose(self, address: int, _: Any) -> Any:
         turn = address % self.planes
-        return int(turn % self.chips * self.per_chip + turn // self.chips)
+        return turn % self.chips * self.per_chip + turn // self.chips
 
 
 STATIC = {"ftl.replication.placement": "static"}

@@ -56,18 +56,13 @@ def bare(path: Path) -> float:
     return sum(timed(functools.partial(ft.replay, opened, "conventional", speed=speed)) for speed in SPEEDS)
 
 
-def unreported(folder: Path | str, **_: Any) -> Path:
-    """In place of `report.build`, which is no part of a sweep."""
-    return Path(folder)
-
-
 def main() -> None:
     try:
         import distributed
     except ImportError:
         print("sweep: run `make extras` for Dask beside the local pool")
         return
-    report.build = unreported
+    report.build = lambda folder, **_: Path(folder)
     print(f"sweep: load average {os.getloadavg()[0]:.1f} before, {os.cpu_count()} cores")
     found: dict[str, list[float]] = {"replays": [], "one worker": [], "pool": [], "dask": []}
     with (

@@ -246,15 +246,21 @@ test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         told: list[str] = []
         assert reliability.count_on(["FUZZ=image", "FUZZ=imgae"], told.append) == 2
         assert told[0].startswith("no long run has FUZZ=imgae in its command")
-        # The page names neither folders of a machine nor where a whole output was.
-        why = "fails: /tmp/x/xfstests/tests/generic/3: line 1 ... (Run 'diff a b') Ran: generic/3"
-        other = {"suite": "xfstests", "reason": [why], "systems": ["ca-ssd"]} | dict.fromkeys(
-            ("version", "passed", "failed", "skipped", "seconds", "date"), 1
-        )
-        page = reliability.pages({"suites": [], "others": [other], "planted": None})
-        assert page["reasons"] == ["* xfstests: fails: tests/generic/3: line 1"]
         (kept,) = json.loads(counts.read_text())
         assert (kept["tried"], kept["failed"]) == ({"inputs of image": 77}, 1)
+
+    def test_page_says_a_promise_once_and_names_no_folder_of_a_machine(self) -> None:
+        columns = dict.fromkeys(("version", "passed", "failed", "skipped", "seconds", "date"), 1)
+        suites = [{"promise": promise, "tried": {"mutants": nth}, "command": "make fuzz", **columns}
+                  for nth, promise in enumerate(("bytes", "cuts", "bytes"))]  # fmt: skip
+        why = "fails: /tmp/x/xfstests/tests/generic/3: line 1 ... (Run 'diff a b') Ran: generic/3"
+        others = [{"suite": "xfstests", "reason": [why], "systems": ["ca-ssd"], **columns}]
+        page = reliability.pages({"suites": suites, "others": others, "planted": None})
+        told = [row.split(" | ")[:2] for row in page["promises"][2:]]
+        assert [[cell.strip("| ").split(",")[0] for cell in row] for row in told] == [
+            ["bytes", "0 mutants"], ["", "2 mutants"], ["cuts", "1 mutants"],
+        ]  # fmt: skip
+        assert page["reasons"] == ["* xfstests: fails: tests/generic/3: line 1"]
 
 
 class TestArtifact:

@@ -38,7 +38,7 @@ PEERS = {"peer_ftlsim": "FTLSIM_DIR", "peer_mqsim": "MQSIM_DIR"}
 def measure(lab: Lab) -> Data:
     """One bench after another. Nothing is kept, because another time is another measurement."""
     found: dict[str, Any] = {"machine": machine()}
-    # The programs of others come first, because they may not be built, and nothing else is lost then.
+    # Peers come first: if one is not built, no measurement is lost.
     for script, variable in PEERS.items():
         lab.say(f"benches/{script}.py")
         found[script] = _script(script) if os.environ.get(variable) else []

@@ -115,7 +115,7 @@ def replay_all(
             else:
                 results = side_by_side(trace, suitable, running.threads, bars.job, informed=trace.has_content)
                 summaries = {name: result.summary for name, result in results.items()}
-            # Only now, because the numbers of a trace are worked out beside its replays.
+            # Asked for before the replays, these numbers would not be worked out beside them.
             if trace.has_content:
                 info = read_json(path / names.STUDY)["trace"] if path is not None else trace.info
                 if zeroes := ground.zeroes(info, {name: system.config for name, system in suitable.items()}):
