@@ -63,7 +63,8 @@ def _made(lab: Lab, paper: str, where: str, options: ReproductionOptions) -> dic
     ((_, every),) = papers.choose(paper)
     items = tuple(item.id for item in every if item.id not in LEFT_OUT)
     done = running.run(papers.choose(paper, items), lab.scratch(f"{where}-{paper}"), options, notify=lab.say)
-    lab.reused |= not done.replayed
+    # SWC's items take no replays.
+    lab.reused |= not done.replayed and any(done.path.rglob(names.RUNS))
     (found,) = json.loads((done.path / names.REPRODUCTION).read_text(encoding="utf-8"))["papers"]
     for item in found["items"]:
         item.pop("chart", None)

@@ -10,6 +10,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
+use flashtwin_trace::read_records;
 use parquet::basic::{Compression, Type as PhysicalType, ZstdLevel};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type as stored;
@@ -154,7 +155,7 @@ fn read_cells<T: stored::DataType>(file: &dyn FileReader, at: usize) -> Result<V
         let rows = usize::try_from(group.metadata().num_rows())?;
         let mut reader = get_typed_column_reader::<T>(group.get_column_reader(at)?);
         let (mut values, mut levels) = (Vec::new(), Vec::new());
-        reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+        read_records(&mut reader, rows, Some(&mut levels), None, &mut values)?;
         let mut values = values.into_iter();
         cells.extend(levels.iter().map(|&level| if level > 0 { values.next() } else { None }));
     }

@@ -45,7 +45,7 @@ pub use by_volume::RequestsByVolume;
 pub use columns::Columns;
 pub use digest::Digests;
 pub use error::{ErrorCause, Location, TraceError};
-pub use format::parquet::{Recorded, Recording, recorded, recover_recording, write_parquet};
+pub use format::parquet::{Recorded, Recording, read_records, recorded, recover_recording, write_parquet};
 pub use holes::Holes;
 pub use in_whole::memory_in_whole;
 pub use input::Source;

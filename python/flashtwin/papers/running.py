@@ -152,7 +152,7 @@ def run(
             return Reproduction(path, None, [], replayed)
         papers = _written(chosen, found, path, how)
         if notify:
-            notify(f"{replayed} replays made" if replayed else "no replay was needed: all were there")
+            notify(f"{replayed} replays made" if replayed else "no replay was needed")
         page = charts.page(path, how.workers or crew.cores()) if how.report else None
         if page is None:
             folder.without_report(path)

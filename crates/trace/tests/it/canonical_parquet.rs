@@ -263,6 +263,26 @@ fn write_by(path: &Path, columns: Vec<Column>, properties: WriterProperties) {
     writer.close().unwrap();
 }
 
+#[test]
+fn no_damaged_page_of_deltas_is_more_than_a_refusal() {
+    let folder = Folder::new();
+    let path = folder.file("a.parquet");
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    write_by(&path, frame(), properties.set_encoding(Encoding::DELTA_BINARY_PACKED).build());
+    let bytes = std::fs::read(&path).unwrap();
+    let mut damaged = 0;
+    // A page that tells of 0 values is among those with a byte of 0.
+    for (at, byte) in (0..bytes.len()).flat_map(|at| [(at, 0), (at, bytes[at] ^ (1 << (at % 8)))]) {
+        let mut mutant = bytes.clone();
+        mutant[at] = byte;
+        std::fs::write(&path, mutant).unwrap();
+        if let Err(error) = open(&path) {
+            damaged += usize::from(error.to_string().contains("a page of it is damaged"));
+        }
+    }
+    assert!(damaged > 0, "the library panics no longer: `read_records` may go");
+}
+
 /// [`frame`] with another column, in the place of the one of the same name if there is one.
 fn with(other: Column) -> Vec<Column> {
     let name = |column: &Column| column.declaration.split(' ').nth(2).unwrap().to_owned();

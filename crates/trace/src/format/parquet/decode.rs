@@ -10,6 +10,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescPtr;
 
 use super::schema::{Places, integer};
+use super::sound::read_records;
 use super::source::ParquetSource;
 use crate::columns::Columns;
 use crate::digest::fold;
@@ -263,7 +264,7 @@ impl Levels {
     ) -> Result<Vec<T::T>, Fault> {
         let mut values = Vec::with_capacity(rows);
         let (definition, repetition) = (&mut self.definition, &mut self.repetition);
-        let (read, ..) = reader.read_records(rows, Some(definition), Some(repetition), &mut values)?;
+        let read = read_records(reader, rows, Some(definition), Some(repetition), &mut values)?;
         if read < rows { Err(self.too_short(read, rows)) } else { Ok(values) }
     }
 

@@ -19,6 +19,7 @@ pub(crate) use digests::RowDigests;
 pub use growing::{Recorded, Recording, recorded, recover_recording};
 pub(crate) use metadata::{holes_in_json, json};
 pub(crate) use read::open;
+pub use sound::read_records;
 pub(crate) use streamed::write_streamed;
 pub(crate) use write::metadata as trace_metadata;
 pub use write::write_parquet;
