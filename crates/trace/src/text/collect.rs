@@ -101,6 +101,10 @@ impl Collector {
         if flush_first || op == Op::Flush {
             // It has no address, wherever the line says that it was.
             self.add(Op::Flush, parsed, 0, 0)?;
+            // The line's contents are its write's.
+            if let [.., begin, end] = &mut self.columns.content_start[..] {
+                *end = *begin;
+            }
             if op == Op::Flush || length_bytes == 0 {
                 return Ok(());
             }

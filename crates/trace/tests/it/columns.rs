@@ -93,6 +93,15 @@ fn volumes_contents_and_queues_are_any_text() {
 }
 
 #[test]
+fn contents_of_a_write_behind_a_flush_are_the_writes() {
+    let text =
+        "time_ns,op,offset_bytes,length_bytes,content\n0,FW,0,4096,apple\n1,FWFS,0,8192,\n2,R,0,512,pear\n";
+    let trace = open_text(text).unwrap();
+    assert_eq!(*trace.op, [Op::Flush, Op::Write, Op::Flush, Op::Write, Op::Read]);
+    assert_eq!((&trace.content_start[..], &trace.content[..]), (&[0, 0, 1, 1, 1, 2][..], &[0, 1][..]));
+}
+
+#[test]
 fn what_own_columns_lack_is_said() {
     let own = OpenOptions {
         op_words: Vocabulary::default()
