@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
-use super::{Loader, Saver, State, unfit};
+use super::{AT_ONCE, Loader, Saver, State, unfit};
 use crate::huge_slice::HugeSlice;
 use crate::ids::By;
 
@@ -34,11 +34,17 @@ impl<T: State> State for Vec<T> {
                 roomy.append(self);
                 *self = roomy;
             }
-            while self.len() < len {
+        }
+        T::load_all(self, from)?;
+        // A length may be made up: no more is made than what is there to be read.
+        while self.len() < len {
+            let first = self.len();
+            for _ in first..len.min(first + AT_ONCE) {
                 self.push(T::blank().ok_or_else(|| unfit("a list is longer than it should be"))?);
             }
+            T::load_all(&mut self[first..], from)?;
         }
-        T::load_all(self, from)
+        Ok(())
     }
 
     fn blank() -> Option<Self> {

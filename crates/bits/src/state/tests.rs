@@ -112,3 +112,17 @@ fn what_does_not_fit_or_ends_early_is_refused() {
     longer.push(0);
     assert!(load(&longer, &mut house(1000)).is_err());
 }
+
+#[test]
+fn a_made_up_length_makes_no_more_items_than_can_be_read() {
+    let grown = |length: u64, items: usize| {
+        let bytes = [&length.to_ne_bytes()[..], &length.to_ne_bytes(), &vec![1; items * 4]].concat();
+        let (mut list, mut from) = (vec![0_u32; 3], &bytes[..]);
+        let loaded = list.load(&mut Loader::new(&mut from));
+        (loaded.is_ok(), list.len())
+    };
+    assert_eq!(grown(100_000, 100_000), (true, 100_000));
+    assert_eq!(grown(100_000, 99_999), (false, 100_000));
+    let (is_whole, items) = grown(1 << 30, 100_000);
+    assert!(!is_whole && items < 200_000, "{items} items");
+}
