@@ -131,7 +131,7 @@ fuzz: tools ## feed a parser or a peer (FUZZ=trace, image, server, ...) with byt
 
 # Those whose command has these words: make counts COUNTS='FUZZ=trace FUZZ=image'
 COUNTS ?=
-counts: build $(VENV)/.dev ## the swarms with 100,000 seeds each and all targets of make fuzz, for hours; docs/evidence/long/counts.json
+counts: build $(VENV)/.dev ## the swarms with 100,000 seeds each, all targets of make fuzz and the readers in Python, for hours; docs/evidence/long/counts.json
 	$(BIN)/python -m evidence --counts $(COUNTS)
 
 # One of them, or one case of it: make suites SUITES=fio ONLY='ca-ssd kills'

@@ -6,9 +6,11 @@ The peers are public: github.com/CMU-SAFARI/MQSim and github.com/huaicheng/ssdsi
 """
 
 import fnmatch
+import os
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -49,20 +51,26 @@ def measure(lab: Lab) -> Data:
             raise MissingInputError(f"{name} is not here; {cure}")
         commits[name] = commit(program.parent)
     found = []
-    for scenario in scenarios.everything():
-        lab.say(scenario.name)
-        runs: dict[str, Any] = {OURS: asdict(_run(ours.simulate, scenario, {}))}
-        for name, adapter in PEERS.items():
-            try:
-                runs[name] = asdict(_run(adapter.simulate, scenario, scenario.options.get(name, {})))
-            except PeerError as error:
-                runs[name] = {"failed": str(error)}
-            runs[f"{OURS} as {name}"] = asdict(_run(ours.simulate, scenario, RULES[name]))
-        requests = workloads.counts(scenario.build()[scenario.first :])
-        found.append({"name": scenario.name, "light": scenario.light, "requests": requests, "runs": runs})
+    # Peers have one thread each.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for made in pool.map(_simulated, scenarios.everything()):
+            lab.say(made["name"])
+            found.append(made)
     return {
         "commits": commits, "rules": {name: ours.command(rules) for name, rules in RULES.items()}, "scenarios": found,
     }  # fmt: skip
+
+
+def _simulated(scenario: Scenario) -> dict[str, Any]:
+    runs: dict[str, Any] = {OURS: asdict(_run(ours.simulate, scenario, {}))}
+    for name, adapter in PEERS.items():
+        try:
+            runs[name] = asdict(_run(adapter.simulate, scenario, scenario.options.get(name, {})))
+        except PeerError as error:
+            runs[name] = {"failed": str(error)}
+        runs[f"{OURS} as {name}"] = asdict(_run(ours.simulate, scenario, RULES[name]))
+    requests = workloads.counts(scenario.build()[scenario.first :])
+    return {"name": scenario.name, "light": scenario.light, "requests": requests, "runs": runs}
 
 
 def _run(simulate: Any, scenario: Scenario, options: Options) -> Outcome:

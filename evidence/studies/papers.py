@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def measure_captured(lab: Lab) -> Data:
 def _made(lab: Lab, paper: str, where: str, options: ReproductionOptions) -> dict[str, Any]:
     ((_, every),) = papers.choose(paper)
     items = tuple(item.id for item in every if item.id not in LEFT_OUT)
-    done = running.run(papers.choose(paper, items), lab.scratch(f"{where}-{paper}"), options, notify=lab.say)
+    how = replace(options, report=False)
+    done = running.run(papers.choose(paper, items), lab.scratch(f"{where}-{paper}"), how, notify=lab.say)
     # SWC's items take no replays.
     lab.reused |= not done.replayed and any(done.path.rglob(names.RUNS))
     (found,) = json.loads((done.path / names.REPRODUCTION).read_text(encoding="utf-8"))["papers"]

@@ -51,7 +51,7 @@ class Suite:
 
     @property
     def is_rust(self) -> bool:
-        return not (self.is_fuzzed or self.tests[0].endswith(".py"))
+        return not (self.is_fuzzed or ".py" in self.tests[0])
 
     @property
     def command(self) -> str:
@@ -69,6 +69,9 @@ CLIENTS = "A client that stalls, leaves or lies delays and harms no other"
 ACCOUNTS = "Every request of a replay completes, and every program has one cause"
 #: Targets of `make fuzz` (crates/fuzz).
 TARGETS = re.findall(r'name: "([a-z-]+)"', (ROOT / "crates" / "fuzz" / "src" / "lib.rs").read_text(encoding="utf-8"))
+#: Readers in Python (tests/test_fuzz.py).
+READERS = re.findall(r'^    "([a-z]+)": Target', (ROOT / "tests" / "test_fuzz.py").read_text(encoding="utf-8"), re.M)
+READER = "tests/test_fuzz.py::test_no_mutant_of_any_file_breaks_its_reader[{}]"
 CONTINUED = "What was interrupted is continued by the same command"
 SUITES = (
     Suite(ANY_FAULT, ("live", "a_drive_keeps_its_promises"), ("FLASHTWIN_SEEDS", "drives", 2_000)),
@@ -95,6 +98,7 @@ LONG = (
           ("FLASHTWIN_SEEDS", "devices", SEEDS)),
     Suite(BYTES, ("fuzz", "no_mutant"), ("FLASHTWIN_MUTANTS", "mutants", MUTANTS)),
     *(Suite(BYTES, ("make fuzz", target), ("RUNS", "inputs", INPUTS)) for target in TARGETS),
+    *(Suite(BYTES, (READER.format(name),), ("FLASHTWIN_MUTANTS", "mutants", MUTANTS)) for name in READERS),
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from evidence import code
 from evidence.forms import ratio
 from evidence.study import Data, Lab, Study
 
-REQUESTS = int(os.environ.get("FLASHTWIN_REQUESTS", "200_000_000"))
+REQUESTS = int(os.environ.get("FLASHTWIN_REQUESTS", "100_000_000"))
 VOLUMES, WORKERS, WORKER_BYTES = 1_000, 2, 2 * 10**9
 #: The page extrapolates to 10^10 requests on as many workers.
 FAR_WORKERS = 100
