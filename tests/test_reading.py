@@ -117,9 +117,11 @@ def test_a_file_of_options_is_checked(path: Path) -> None:
         ("a = 1\n[columns]", "no option 'a'"),
         ("header = true", r"no table \[columns\]"),
         ("=", "TOML"),
+        ("time_unit = 'm9'\n[columns]", "time_unit is 'm9', .*: expected one of 's', 'ms'"),
+        ("offset_unit = 0\n[columns]", "offset_unit is 0; give bytes, 1 or more"),
     ):
         (path.parent / "wrong.toml").write_text(text)
-        with pytest.raises(ArgumentError, match=message):
+        with pytest.raises(ArgumentError, match=f"wrong.toml: .*{message}"):
             Reading(columns=str(path.parent / "wrong.toml"))
 
 

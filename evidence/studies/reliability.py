@@ -155,15 +155,16 @@ def ran(suite: Suite) -> dict[str, Any]:
         failed = int(done.returncode != 0)
         return _result(suite, 1 - failed, failed, 0, time.monotonic() - begun, said)
     if suite.is_rust:
-        printed = _printed(suite.command)
+        done = _done(suite.command)
+        printed = done.stdout + done.stderr
         ends = ENDED.findall(printed)
         if not ends:
             raise RuntimeError(f"{suite.command} did not get to its end:\n{printed[-2000:]}")
         passed, failed = (sum(int(end[at]) for end in ends) for at in (0, 1))
         return _result(suite, passed, failed, 0, sum(float(end[2]) for end in ends), SAID.findall(printed))
-    report = SCRATCH / "tests.xml"
+    report = printed_by(suite.command).with_suffix(".xml")
     report.unlink(missing_ok=True)
-    _printed(f"{suite.command} --junitxml={report}")
+    _done(suite.command, f"--junitxml={report}")
     if not report.is_file():
         return _result(suite, 0, 0, 0, 0.0, ())
     (whole,) = ElementTree.parse(report).getroot().iter("testsuite")
@@ -174,9 +175,9 @@ def ran(suite: Suite) -> dict[str, Any]:
     return _result(suite, passed, failed, skipped, float(whole.get("time", 0)), said)
 
 
-def _done(command: str) -> subprocess.CompletedProcess[str]:
+def _done(command: str, *more: str) -> subprocess.CompletedProcess[str]:
     """A command's run. What it printed is kept, because a failure after an hour has its seed there."""
-    words = [sys.executable if word == "python" else word for word in command.split()]
+    words = [*(sys.executable if word == "python" else word for word in command.split()), *more]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
     folder.write_text(printed_by(command), done.stdout + done.stderr)
     return done
@@ -184,11 +185,6 @@ def _done(command: str) -> subprocess.CompletedProcess[str]:
 
 def printed_by(command: str) -> Path:
     return SCRATCH / f"{re.sub('[^A-Za-z0-9=]+', '-', command)[-120:]}.txt"
-
-
-def _printed(command: str) -> str:
-    done = _done(command)
-    return done.stdout + done.stderr
 
 
 def _result(

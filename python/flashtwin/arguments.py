@@ -42,6 +42,14 @@ def checked(public: _T) -> _T:
     return public
 
 
+def expect(function: Any, given: Mapping[str, Any]) -> None:
+    """Refuses values that do not fit the function's annotations; `given` has the names of its parameters."""
+    _, kinds = _annotated(inspect.unwrap(function))
+    for name, value in given.items():
+        if not _fits(value, kinds[name]):
+            raise ArgumentError(_refusal(name, value, kinds[name]))
+
+
 def _checked(function: Any) -> Any:
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -51,9 +59,7 @@ def _checked(function: Any) -> Any:
         except TypeError as error:
             unknown = next((word for word in keywords if word not in signature.parameters), "")
             raise ArgumentError(f"{function.__name__}: {error}{_nearest(unknown, kinds)}") from None
-        for name, value in given.items():
-            if not _fits(value, kinds[name]):
-                raise ArgumentError(_refusal(name, value, kinds[name]))
+        expect(function, given)
         try:
             return function(*args, **keywords)
         except ConfigError as error:

@@ -18,4 +18,4 @@ pub use mixing::{FNV1A_BASIS, STEP, SplitMix64, fnv1a, mix};
 pub use prefetch::{prefetch, prefetch_if_there};
 pub use roomy::Roomy;
 pub use slab::Slab;
-pub use state::{Loader, Saver, State, StateResult, unfit};
+pub use state::{Loader, Saver, State, StateResult, load_more, unfit};

@@ -9,6 +9,8 @@ mod lists;
 
 use std::io::{self, Read, Write};
 
+pub use lists::load_more;
+
 const AT_ONCE: usize = 1 << 16;
 
 /// Whether a state was written or read, or why not.

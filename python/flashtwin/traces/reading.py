@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin import _core
+from flashtwin.arguments import expect
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Notify, Progress, named
 from flashtwin.results.documents import json_object
@@ -139,6 +140,11 @@ def _options_of(path: Path) -> dict[str, Any]:
     if wrong is not None or not isinstance(options.get("columns"), dict):
         what = f"there is no option '{wrong}'" if wrong is not None else "there is no table [columns]"
         raise ArgumentError(f"{path}: {what}; a file for --columns has [columns] and any of {', '.join(_KEPT[1:])}")
+    try:
+        expect(open_trace, options)
+        native_reading({**{one.name: one.default for one in fields(Reading)}, **options})
+    except ArgumentError as error:
+        raise ArgumentError(f"{path}: {error}") from None
     return options
 
 

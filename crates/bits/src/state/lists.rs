@@ -17,6 +17,18 @@ fn length(from: &mut Loader<'_>) -> io::Result<usize> {
     if length > LONGEST { Err(unfit("a list is longer than any can be")) } else { Ok(length) }
 }
 
+/// Reads further items, until there are `len`. The length may be made up, so no more are made than are there to be read.
+pub fn load_more<T: State>(items: &mut Vec<T>, len: usize, from: &mut Loader<'_>) -> io::Result<()> {
+    while items.len() < len {
+        let first = items.len();
+        for _ in first..len.min(first + AT_ONCE) {
+            items.push(T::blank().ok_or_else(|| unfit("a list is longer than it should be"))?);
+        }
+        T::load_all(&mut items[first..], from)?;
+    }
+    Ok(())
+}
+
 impl<T: State> State for Vec<T> {
     fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
         self.len().save(to)?;
@@ -36,15 +48,7 @@ impl<T: State> State for Vec<T> {
             }
         }
         T::load_all(self, from)?;
-        // A length may be made up: no more is made than what is there to be read.
-        while self.len() < len {
-            let first = self.len();
-            for _ in first..len.min(first + AT_ONCE) {
-                self.push(T::blank().ok_or_else(|| unfit("a list is longer than it should be"))?);
-            }
-            T::load_all(&mut self[first..], from)?;
-        }
-        Ok(())
+        load_more(self, len, from)
     }
 
     fn blank() -> Option<Self> {

@@ -189,6 +189,7 @@ impl State for Set {
         level.save(to)?;
         previous.save(to)?;
         next.save(to)?;
+        // As a list is saved, because it is loaded as one.
         (ppns.len(), ppns.capacity()).save(to)?;
         Ppn::save_all(ppns, to)
     }
@@ -199,12 +200,10 @@ impl State for Set {
         level.load(from)?;
         previous.load(from)?;
         next.load(from)?;
-        let (mut len, mut room) = (0usize, 0usize);
-        len.load(from)?;
-        room.load(from)?;
-        *ppns = SmallVec::with_capacity(room);
-        ppns.resize(len, Ppn::new(0));
-        Ppn::load_all(ppns, from)
+        let mut list = Vec::new();
+        list.load(from)?;
+        *ppns = SmallVec::from_vec(list);
+        Ok(())
     }
 
     fn blank() -> Option<Self> {

@@ -7,7 +7,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 use super::pages::{AllLinks, NO_SET, PageLinks};
 use crate::flash::blocks::Blocks;
 use crate::ids::{Content, Lpn};
-use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, prefetch};
+use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, load_more, prefetch};
 
 const FEW: usize = 5;
 
@@ -323,16 +323,14 @@ impl State for Set {
         self.len.load(from)?;
         let mut both = 0usize;
         both.load(from)?;
-        if both > 0 {
-            self.members = Members::Many(vec![0; both].into());
+        if let (0, Members::Few { ppns, lpns }) = (both, &mut self.members) {
+            ppns.load(from)?;
+            return lpns.load(from);
         }
-        match &mut self.members {
-            Members::Few { ppns, lpns } => {
-                ppns.load(from)?;
-                lpns.load(from)
-            }
-            Members::Many(both) => u32::load_all(both, from),
-        }
+        let mut list = Vec::new();
+        load_more(&mut list, both, from)?;
+        self.members = Members::Many(list.into());
+        Ok(())
     }
 
     fn blank() -> Option<Self> {
