@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet as pq
 import pytest
 from tests import tiny
 from tests.tiny import summary
@@ -157,7 +159,8 @@ def test_nothing_is_so_because_of_anything(made: Callable[..., Path]) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [("pages_programmed", [], "a number"), ("partitions", 0.5, "a list"), ("system", {"a": 1}, "a text"),
-     ("response", "many", "an object"), ("erases", {"total": True}, "a number")],
+     ("response", "many", "an object"), ("erases", {"total": True}, "a number"),
+     ("config", {"engine": {"hash_lanes": None}}, "a whole number"), ("config", {"nand": 5}, "a table")],
 )  # fmt: skip
 def test_a_run_with_values_of_another_kind_is_left_out(field: str, value: object, expected: str, study: Path) -> None:
     tiny.edit_summary(study, "rr-ssd", lambda summary: summary.update({field: value}))
@@ -169,6 +172,10 @@ def test_a_run_with_values_of_another_kind_is_left_out(field: str, value: object
 
 def test_a_damaged_table_of_blocks_is_named(study: Path) -> None:
     file = study / "runs" / "rr-ssd" / "request_block_histogram.parquet"
+    pq.write_table(pyarrow.table({"a column": [1]}), file)
+    file.write_bytes(file.read_bytes().replace(b"a column", b"\x80 column"))
+    with pytest.raises(report.ReportError, match=r"request_block_histogram\.parquet: not a readable Parquet file"):
+        report.findings(study, count=100)
     file.write_bytes(b"PAR1 and no more")
     with pytest.raises(report.ReportError, match=r"request_block_histogram\.parquet: not a readable Parquet file"):
         report.findings(study, count=100)

@@ -353,9 +353,10 @@ def test_folder_of_an_earlier_format_is_read_with_what_it_has(study: Path) -> No
     edit(study / "study.json", format=FORMAT)
     with pytest.raises(ReportError, match=r"candidates\.json: made by flashtwin 0\.1\.0: no intervals"):
         report.findings(study)
-    edit(study / "study.json", format=FORMAT + 1)
-    with pytest.raises(ReportError, match=rf"study\.json: .* in format {FORMAT + 1}, and .* up to {FORMAT}; update"):
-        report.findings(study)
+    for other, said in ((FORMAT + 1, str(FORMAT + 1)), ([1], r"\[1\]")):
+        edit(study / "study.json", format=other)
+        with pytest.raises(ReportError, match=rf"study\.json: .* in format {said}, and .* up to {FORMAT}; update"):
+            report.findings(study)
 
 
 @pytest.mark.parametrize(("width", "screens"), [(1280, 1), (390, 2)])

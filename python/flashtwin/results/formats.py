@@ -17,7 +17,8 @@ def lacking(file: Path, facts: Mapping[str, Any], command: str) -> str:
     Raises `ReportError` for results of a later format.
     """
     number, version = facts.get("format", 1), facts.get("flashtwin", "an unknown version")
-    if number in _LACKING:
+    # A damaged file may have anything there.
+    if isinstance(number, int) and number in _LACKING:
         return f"Made by flashtwin {version}: {_LACKING[number]}; `{command}` makes it again."
     if number != FORMAT:
         raise ReportError(

@@ -12,13 +12,14 @@ The core declares both beside the keys and the policies (`x-when`, `x-moves`, `x
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from flashtwin import _core
 from flashtwin.results.documents import json_object
+from flashtwin.results.trees import leaves
 
 Config = Mapping[str, Any]
 
@@ -57,6 +58,41 @@ def _tree() -> SimpleNamespace:
 #: Every key's dotted name as an attribute: `K.engine.hash_us` is "engine.hash_us", and a key that does not exist fails
 #: where it is read instead of being no key of any system.
 K = _tree()
+
+
+#: JSON's types of values as Python's, with words.
+_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "string": ((str,), "a text"), "boolean": ((bool,), "true or false"), "integer": ((int,), "a whole number"),
+    "number": ((int, float), "a number"), "array": ((list,), "a list"), "object": ((dict,), "a table"),
+}  # fmt: skip
+
+
+@functools.cache
+def _types() -> Mapping[str, frozenset[str]]:
+    """JSON's types of the values of each key."""
+    found: dict[str, frozenset[str]] = {}
+
+    def walk(node: Mapping[str, Any], key: str) -> Iterator[str]:
+        for part in (*node.get("oneOf", ()), *node.get("anyOf", ())):
+            yield from walk(part, key)
+        for name, part in node.get("properties", {}).items():
+            inner = f"{key}.{name}".lstrip(".")
+            found[inner] = found.get(inner, frozenset()) | {*walk(part, inner)}
+        yield from [node["type"]] if isinstance(node.get("type"), str) else node.get("type", ())
+
+    list(walk(_schema(), ""))
+    return found
+
+
+def misfit(config: Config) -> str | None:
+    """What a configuration has in the place of a key's value; None if all are of the key's types."""
+    for key, value in leaves(config):
+        types = _types().get(key, frozenset()) & _TYPES.keys()
+        # A truth is a whole number of Python's.
+        fits = (isinstance(value, _TYPES[one][0]) and isinstance(value, bool) is (one == "boolean") for one in types)
+        if types and not any(fits):
+            return f"{key} is {value!r:.60}: expected {' or '.join(_TYPES[one][1] for one in sorted(types))}"
+    return None
 
 
 def table_of(key: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashtwin.errors import ReportError
-from flashtwin.results import documents, formats, names, schema
+from flashtwin.results import documents, formats, keys, names, schema
 from flashtwin.results.trees import dig, leaves
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class SavedRun:
 
     @cached_property
     def numbers(self) -> Mapping[str, Any]:
-        """Every value of the summary by its dotted path, those of the configuration among them."""
-        return dict(leaves(self.summary))
+        """Every value of the summary by its dotted path, those of the configuration among them; none is None."""
+        return {path: value for path, value in leaves(self.summary) if value is not None}
 
     @property
     def raw_pages(self) -> int:
@@ -336,7 +336,10 @@ def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[SavedRun], l
 
 def _summary(folder: Path) -> Mapping[str, Any]:
     summary = read_json(folder / names.SUMMARY)
-    if wrong := schema.misfit(summary):
+    wrong = schema.misfit(summary)
+    if wrong is None and (of_key := keys.misfit(summary.get(schema.CONFIG) or {})):
+        wrong = f"{schema.CONFIG}.{of_key}"
+    if wrong:
         raise ReportError(f"{folder / names.SUMMARY}: {wrong}; make these results again")
     return summary
 
@@ -374,7 +377,8 @@ def read_arrow(path: Path) -> Any:
     try:
         table = documents.read_parquet(path)
         table.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
+    # PyArrow's errors, and Python's where names are no UTF-8.
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise ReportError(f"{path}: not a readable Parquet file ({error}); make these results again") from None
     return table
 

@@ -11,6 +11,7 @@ from flashtwin.results import figures, names
 from flashtwin.results import over as across
 from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.figures import Figure
+from flashtwin.results.formats import lacking
 from flashtwin.results.keys import K
 from flashtwin.results.reading import as_number, read_json, read_rows
 from flashtwin.results.variation import PointColumns, columns, is_seed
@@ -159,11 +160,20 @@ def is_sweep(folder: Path | str) -> bool:
 
 def load(folder: Path | str) -> SavedSweep:
     path = Path(folder)
-    plan = read_json(path / names.SWEEP)
+    plan = read_plan(path)
     rows = read_rows(names.table(path, names.SWEEP_ROWS))
-    if not _is_plan(plan) or len(rows) != len(plan["points"]):
+    if len(rows) != len(plan["points"]):
         raise ReportError(f"{path}: table and points of the sweep do not belong together; sweep again")
     return SavedSweep(path, plan, rows)
+
+
+def read_plan(folder: Path) -> Mapping[str, Any]:
+    file = folder / names.SWEEP
+    plan = read_json(file)
+    lacking(file, plan, f"flashtwin sweep TRACE --out {folder}")
+    if not _is_plan(plan):
+        raise ReportError(f"{file}: not the plan of a sweep; sweep again")
+    return plan
 
 
 def _is_plan(found: Mapping[str, Any]) -> bool:
@@ -175,5 +185,7 @@ def _is_plan(found: Mapping[str, Any]) -> bool:
     lists += [*axes.values(), *(search.get(one, []) for one in ("minimize", "maximize"))]
     if not all(isinstance(one, list) for one in lists):
         return False
-    points = [one.get("point") if isinstance(one, dict) else None for one in found["points"]]
-    return all(isinstance(number, int) for number in points)
+    return all(
+        isinstance(one, dict) and isinstance(one.get("point"), int) and isinstance(one.get("ignored") or [], list)
+        for one in found["points"]
+    )

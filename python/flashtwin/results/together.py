@@ -12,7 +12,7 @@ from typing import Any
 from flashtwin.errors import ReportError
 from flashtwin.results import ground, identity, names
 from flashtwin.results.documents import read_json, read_stored
-from flashtwin.results.formats import lacking
+from flashtwin.results.sweeps import read_plan
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,8 @@ def _of_folder(name: str, place: Path, run: Path) -> SavedResult:
 
 
 def _of_sweep(path: Path) -> list[SavedResult]:
-    plan = read_json(path / names.SWEEP)
-    lacking(path / names.SWEEP, plan, f"flashtwin sweep TRACE --out {path}")
     store = path / names.STORE
-    files = [names.stored_run(store, str(point.get("key"))) for point in plan.get("points", ())]
+    files = [names.stored_run(store, str(point.get("key"))) for point in read_plan(path)["points"]]
     found = [_of_store(file, path) for file in files if file.is_file() and "summary" in (read_stored(file) or {})]
     if not found:
         raise ReportError(f"{path}: no run of this sweep lies in {store}; name the files of its store instead")

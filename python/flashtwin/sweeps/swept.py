@@ -16,9 +16,9 @@ from flashtwin.progress import Notify
 from flashtwin.replays.running import Result, stored
 from flashtwin.results import figures, folder, names, over, variation
 from flashtwin.results.effects import NoEffect
-from flashtwin.results.formats import FORMAT, lacking
+from flashtwin.results.formats import FORMAT
 from flashtwin.results.frames import Tabular, one_row, shown, table_of
-from flashtwin.results.sweeps import DONE, FAILED, MISSING, SavedSweep, best_row
+from flashtwin.results.sweeps import DONE, FAILED, MISSING, SavedSweep, best_row, read_plan
 from flashtwin.sweeps.store import Store, write_synced
 
 if TYPE_CHECKING:
@@ -71,13 +71,10 @@ class Plan:
 
     @classmethod
     def read(cls, path: Path) -> Plan:
-        from flashtwin.results.reading import read_json
-
         file = path / names.SWEEP
         if not file.is_file():
             raise ReportError(f"{path}: no {names.SWEEP} in it; expected a folder that `flashtwin sweep` wrote")
-        said = read_json(file)
-        lacking(file, said, f"flashtwin sweep TRACE --out {path}")
+        said = read_plan(path)
         said = {key: value for key, value in said.items() if key not in ("flashtwin", "format")}
         try:
             found = [Planned(**one) for one in said["points"]]
