@@ -9,7 +9,7 @@ use flashtwin_live::drive::{CreateOptions, Drive, DriveOptions, Plan};
 use flashtwin_live::record::{Key, import_log_writes};
 use flashtwin_live::store::fault::FaultMedium;
 use flashtwin_live::{Export, Writing};
-use flashtwin_sim::{AgedDrives, Recording, Resolved, SimError, resolve, run_following};
+use flashtwin_sim::{AgedDrives, Recording, Resolved, SimError, resolve, run_following, system_names};
 use flashtwin_trace::{ContentSource, PageTrace};
 
 use crate::places::scratch;
@@ -110,28 +110,9 @@ pub(crate) fn logs() -> Vec<Vec<u8>> {
     vec![[superblock, entries.concat()].concat()]
 }
 
-type Replayed = (PageTrace, Resolved);
-
-fn replayed() -> &'static Replayed {
-    static REPLAYED: OnceLock<Replayed> = OnceLock::new();
-    REPLAYED.get_or_init(|| {
-        let trace = short_trace();
-        let pages = PageTrace::build(&trace, 4096, ContentSource::Recorded).expect("a short trace");
-        let small = [
-            ("nand.channels", "1"),
-            ("nand.chips_per_channel", "2"),
-            ("nand.blocks_per_plane", "16"),
-            ("nand.pages_per_block", "8"),
-            ("replay.preload", "footprint"),
-        ];
-        let sets: Vec<_> =
-            small.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        (pages, resolve("rr-ssd", &sets).expect("a small drive"))
-    })
-}
-
-/// A folder with a kept drive, made by a first replay.
+/// A system with a folder that has its kept drive, made by a first replay.
 struct Kept {
+    resolved: Resolved,
     drives: AgedDrives,
     path: PathBuf,
     whole: Vec<u8>,
@@ -139,40 +120,60 @@ struct Kept {
 }
 
 impl Kept {
-    fn new() -> Self {
-        let folder = scratch("aged");
+    fn new(system: &str) -> Self {
+        let small = [
+            ("nand.channels", "1"),
+            ("nand.chips_per_channel", "2"),
+            ("nand.blocks_per_plane", "16"),
+            ("nand.pages_per_block", "8"),
+            ("nand.page_bytes", "4096"),
+            ("replay.preload", "footprint"),
+        ];
+        let sets: Vec<_> =
+            small.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let resolved = resolve(system, &sets).expect("a small drive");
+        let folder = scratch(&format!("aged-{system}"));
         let kept = |least| AgedDrives::new(folder.clone(), "fuzz".to_owned(), least, 1 << 30);
-        let summary = replay_on(&kept(Duration::ZERO)).expect("a replay that works");
+        let summary = replay_on(&resolved, &kept(Duration::ZERO)).expect("a replay that works");
         // Nothing is kept again, because syncing takes most of the time.
         let drives = kept(Duration::MAX);
         let path = fs::read_dir(&folder).expect("its folder").flatten().next().expect("a kept drive").path();
         let whole = fs::read(&path).expect("what was just written");
-        Self { drives, path, whole, summary }
+        Self { resolved, drives, path, whole, summary }
     }
 
-    fn get() -> &'static Mutex<Self> {
-        static KEPT: OnceLock<Mutex<Kept>> = OnceLock::new();
-        KEPT.get_or_init(|| Mutex::new(Self::new()))
+    fn all() -> &'static [Mutex<Self>] {
+        static ALL: OnceLock<Vec<Mutex<Kept>>> = OnceLock::new();
+        ALL.get_or_init(|| system_names().into_iter().map(|system| Mutex::new(Self::new(system))).collect())
     }
 }
 
-fn replay_on(drives: &AgedDrives) -> Result<String, SimError> {
-    let (pages, resolved) = replayed();
+fn replay_on(resolved: &Resolved, drives: &AgedDrives) -> Result<String, SimError> {
+    static PAGES: OnceLock<PageTrace> = OnceLock::new();
+    let pages = PAGES.get_or_init(|| {
+        PageTrace::build(&short_trace(), 4096, ContentSource::Recorded).expect("a short trace")
+    });
     let run = run_following(pages, resolved, &(), &Recording::default(), Some(drives))?;
     Ok(run.summary.to_string())
 }
 
-/// The file of an aged drive. A file that is not that drive's is told and made anew, so the results are the same. A fuzzer
-/// gets past the digest as far as the tables are read, and no replay goes on from what it made up.
+/// The first byte picks a system, the rest is the file of its aged drive. A file that is not that drive's is told and
+/// made anew, so the results are the same. A fuzzer gets past the digest as far as the tables are read, and no replay
+/// goes on from what it made up.
 pub(crate) fn aged(bytes: &[u8]) {
-    let kept = Kept::get().lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((&picked, bytes)) = bytes.split_first() else { return };
+    let kept = &Kept::all()[picked as usize % Kept::all().len()];
+    let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     fs::write(&kept.path, bytes).expect("a folder for temporary files");
-    let found = replay_on(&kept.drives);
+    let found = replay_on(&kept.resolved, &kept.drives);
     assert_eq!(found.expect("a replay that works"), kept.summary);
     let is_used = !cfg!(fuzzing) && bytes == kept.whole;
     assert_eq!(kept.drives.take_notes().is_empty(), is_used, "who cannot use a file says so");
 }
 
 pub(crate) fn aged_drives() -> Vec<Vec<u8>> {
-    vec![Kept::get().lock().unwrap_or_else(PoisonError::into_inner).whole.clone()]
+    let seed = |(picked, kept): (u8, &Mutex<Kept>)| {
+        [&[picked], &kept.lock().unwrap_or_else(PoisonError::into_inner).whole[..]].concat()
+    };
+    (0..).zip(Kept::all()).map(seed).collect()
 }
