@@ -77,6 +77,13 @@ def test_saved_results_show_differences_then_figures(cli: Cli, days: Path) -> No
     assert machine["differences"][0]["key"] == "replay.speed"
 
 
+def test_a_run_that_cannot_be_read_is_named(cli: Cli, days: Path) -> None:
+    edit(days / "monday" / "runs" / "rr-ssd", lambda summary: summary.update(pages_programmed="many"))
+    done = cli("compare", "monday", "tuesday", status=0)
+    assert done.err.count("run `rr-ssd` is left out") == 1
+    assert "warning: monday: run `rr-ssd` is left out: monday/runs/rr-ssd/summary.json: pages_programmed" in done.err
+
+
 def test_one_report_of_two_days(cli: Cli, days: Path) -> None:
     cli("report", "monday", "tuesday", status=0)
     out = days / "monday-vs-tuesday"

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet as pq
@@ -168,6 +169,14 @@ def test_a_run_with_values_of_another_kind_is_left_out(field: str, value: object
     assert problem.startswith("run `rr-ssd` is left out: ")
     assert f"summary.json: {field}" in problem
     assert f"expected {expected}; make these results again" in problem
+
+
+def test_a_run_of_another_version_may_have_other_values_of_keys(study: Path) -> None:
+    def edit(summary: dict[str, Any]) -> None:
+        summary["flashtwin"], summary["config"]["engine"]["merge_reads"] = "0.1.0", True
+
+    tiny.edit_summary(study, "rr-ssd", edit)
+    assert load(study).problems == ()
 
 
 def test_a_damaged_table_of_blocks_is_named(study: Path) -> None:

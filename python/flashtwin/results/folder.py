@@ -200,7 +200,7 @@ def read_table(path: Path) -> Any:
 
     try:
         return documents.read_parquet(path)
-    except (lib.ArrowException, OSError, ValueError) as error:
+    except (lib.ArrowException, OSError, UnicodeDecodeError) as error:
         raise OutputError(f"{path}: not a readable Parquet file ({error}); characterize the trace again") from None
 
 

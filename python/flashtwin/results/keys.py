@@ -85,7 +85,7 @@ def _types() -> Mapping[str, frozenset[str]]:
 
 
 def misfit(config: Config) -> str | None:
-    """What a configuration has in the place of a key's value; None if all are of the key's types."""
+    """What a configuration of this version has in the place of a key's value; None if all are of the key's types."""
     for key, value in leaves(config):
         types = _types().get(key, frozenset()) & _TYPES.keys()
         # A truth is a whole number of Python's.

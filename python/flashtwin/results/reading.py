@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashtwin.errors import ReportError
 from flashtwin.results import documents, formats, keys, names, schema
+from flashtwin.results.folder import VERSION
 from flashtwin.results.trees import dig, leaves
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class SavedRun:
 
     @cached_property
     def numbers(self) -> Mapping[str, Any]:
-        """Every value of the summary by its dotted path, those of the configuration among them; none is None."""
+        """Every defined value of the summary by its dotted path, those of the configuration among them."""
         return {path: value for path, value in leaves(self.summary) if value is not None}
 
     @property
@@ -337,8 +338,10 @@ def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[SavedRun], l
 def _summary(folder: Path) -> Mapping[str, Any]:
     summary = read_json(folder / names.SUMMARY)
     wrong = schema.misfit(summary)
-    if wrong is None and (of_key := keys.misfit(summary.get(schema.CONFIG) or {})):
-        wrong = f"{schema.CONFIG}.{of_key}"
+    # Keys of other versions may have had other values.
+    if wrong is None and summary.get("flashtwin") == VERSION:
+        of_key = keys.misfit(summary.get(schema.CONFIG) or {})
+        wrong = of_key and f"{schema.CONFIG}.{of_key}"
     if wrong:
         raise ReportError(f"{folder / names.SUMMARY}: {wrong}; make these results again")
     return summary
@@ -378,7 +381,7 @@ def read_arrow(path: Path) -> Any:
         table = documents.read_parquet(path)
         table.validate(full=True)
     # PyArrow's errors, and Python's where names are no UTF-8.
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ReportError(f"{path}: not a readable Parquet file ({error}); make these results again") from None
     return table
 

@@ -23,6 +23,8 @@ class SavedResult:
     place: Path
     summary: identity.Summary = field(repr=False)
     tables: Mapping[str, Path] = field(repr=False)
+    #: What is wrong with its folder, runs that were left out for example.
+    problems: tuple[str, ...] = field(default=(), repr=False)
 
     def as_json(self) -> dict[str, Any]:
         """Where it comes from, for results that hold no paths."""
@@ -65,7 +67,7 @@ def same_trace(runs: Sequence[SavedResult]) -> bool:
 
 
 def warnings(runs: Sequence[SavedResult], version: str) -> list[str]:
-    """Warnings about the figures: traces that differ, results of other versions."""
+    """Warnings about the figures: traces that differ first, other versions, runs that are left out."""
     said = []
     if not same_trace(runs):
         traces: dict[str, list[str]] = {}
@@ -82,7 +84,7 @@ def warnings(runs: Sequence[SavedResult], version: str) -> list[str]:
         f"{', '.join(labels)}: made by flashtwin {made_by}, this is {version}; figures may differ for that alone."
         for made_by, labels in other.items()
     ]
-    return said
+    return [*said, *dict.fromkeys(f"{run.place}: {problem}" for run in runs for problem in run.problems)]
 
 
 def _runs_at(path: Path) -> list[SavedResult]:
@@ -100,7 +102,7 @@ def _runs_at(path: Path) -> list[SavedResult]:
             f"{path}: holds no runs; expected results of `flashtwin study`, `compare`, `replay` or `sweep`"
         )
     runs = [found.baseline, *found.others(found.baseline)]
-    return [_of_folder(run.name, path, run.folder) for run in runs]
+    return [replace(_of_folder(run.name, path, run.folder), problems=found.problems) for run in runs]
 
 
 def _children(path: Path) -> list[Path]:

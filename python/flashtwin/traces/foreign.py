@@ -79,7 +79,7 @@ def _is_canonical(path: Path) -> bool:
             return True
     try:
         schema = parquet.read_schema(path)
-    except (OSError, ValueError, pyarrow.ArrowException):
+    except (OSError, UnicodeDecodeError, pyarrow.ArrowException):
         # The core says what is wrong with the file, and reads recordings that were interrupted.
         return True
     integers = {name for name in schema.names if types.is_integer(schema.field(name).type)}
@@ -119,7 +119,7 @@ def _converted(path: str, kind: str, stamps: tuple[Any, ...], how_json: str) -> 
                 raise TraceError(f"{path}: there is no request in it")
             writer.add_key_value_metadata(volumes.metadata)
             writer.close()
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError, pyarrow.ArrowException) as error:
         raise TraceError(f"{path}: cannot be read as a table ({error})") from None
     return made, reading
 

@@ -88,7 +88,7 @@ def joined(path: str, document: Mapping[str, Any], files: Sequence[Path]) -> Pat
             for rows in chain([first], batches):
                 writer.write_table(rows)
             writer.add_key_value_metadata(_about(parts, volumes))
-    except (OSError, ValueError, pyarrow.ArrowException, LookupError, TypeError, AttributeError) as error:
+    except (OSError, UnicodeDecodeError, pyarrow.ArrowException, LookupError, TypeError, AttributeError) as error:
         raise TraceError(f"{path}: a part cannot be read ({error}); split the trace again") from None
     return made
 
