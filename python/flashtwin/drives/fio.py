@@ -290,8 +290,8 @@ def _times(side: Mapping[str, Any], requests: int, place: str) -> Histogram:
         if any(counts.values()):
             return Histogram.of(counts)
     for times, more in both:
-        if known := _points(times, "percentile", place):
-            shares = {round(share / 100, 6): time + more for share, time in known.items() if 0 < share < 100}
+        known = _points(times, "percentile", place)
+        if shares := {round(share / 100, 6): time + more for share, time in known.items() if 0 < share < 100}:
             return Histogram.of_percentiles(shares, requests)
     if not any(_float(times.get("mean")) for times, _ in both):
         raise DriveError(f"{place}: fio kept no response times; run it without gtod_reduce and disable_clat")

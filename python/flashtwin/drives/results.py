@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from flashtwin.drives import checks, counters, fio, tidy
@@ -22,6 +23,8 @@ _SATURATED = 0.2
 #: By how much the bytes of the host's counter may differ from those of fio.
 _FOREIGN = 0.05
 _GIB = 2**30
+#: Missing parts of a run that a message names.
+_NAMED = 8
 #: Bytes of the writes that the tables count.
 _PAGE_BYTES = 4096
 #: Parameters and metrics of an experiment, by names of the long table.
@@ -239,8 +242,9 @@ def _written(jobs: Sequence[FioJob]) -> _Figures:
     have = [int(job.number("part")) for job in parts]
     name = f"{first.file}: {first.experiment} at {fill:,.1f} GiB"
     if len(have) != of or have != list(range(1, of + 1)):
-        missing = sorted(set(range(1, min(of, 1000) + 1)) - set(have))
-        which = f"{', '.join(map(str, missing))} of {of} are missing" if missing else "are there twice"
+        missing = list(islice((part for part in range(1, of + 1) if part not in have), _NAMED + 1))
+        more = " and more" if len(missing) > _NAMED else ""
+        which = f"{', '.join(map(str, missing[:_NAMED]))}{more} of {of} are missing" if missing else "are there twice"
         raise DriveError(f"{name}: parts {which}; run the script again, it goes on where it stopped")
     writes = [job.served("write") for job in parts]
     overwrites = sum(one.bytes for one in writes) / (fill * _GIB)
