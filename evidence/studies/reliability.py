@@ -91,8 +91,8 @@ SUITES = (
 )  # fmt: skip
 #: For `make counts`: hours. libFuzzer stops at a number of inputs or after `MOST_S`, whichever comes first.
 SEEDS, MUTANTS, INPUTS, MOST_S = 100_000, 100_000, 2_000_000, 900
-#: Of readers of whole folders of results, where a mutant takes about a tenth of a second.
-FEWER = {"study": 5_000, "verdicts": 5_000, "sweep": 5_000}
+#: Of the readers of a whole study, of which a hundred thousand would take more than an hour each.
+FEWER = {"study": 5_000, "verdicts": 5_000}
 LONG = (
     Suite(ANY_FAULT, ("live", "a_drive_keeps_its_promises"), ("FLASHTWIN_SEEDS", "drives", SEEDS)),
     Suite(ACCOUNTS, ("sim", "any_system_completes"), ("FLASHTWIN_SEEDS", "replays", SEEDS)),
@@ -100,7 +100,7 @@ LONG = (
           ("FLASHTWIN_SEEDS", "devices", SEEDS)),
     Suite(BYTES, ("fuzz", "no_mutant"), ("FLASHTWIN_MUTANTS", "mutants", MUTANTS)),
     *(Suite(BYTES, ("make fuzz", target), ("RUNS", "inputs", INPUTS)) for target in TARGETS),
-    *(Suite(BYTES, (READER.format(name),), ("FLASHTWIN_MUTANTS", "mutants", FEWER.get(name, MUTANTS)))
+    *(Suite(BYTES, (READER.format(name),), ("FLASHTWIN_MUTANTS", f"mutants of {name}", FEWER.get(name, MUTANTS)))
       for name in READERS),
 )  # fmt: skip
 
@@ -139,9 +139,9 @@ def count_on(parts: Sequence[str], say: Notify) -> int:
         if parts and not any(part in suite.command for part in parts):
             continue
         made = entry(suite)
-        # A row of a command that is no more would never be made again.
-        known = {one.command for one in LONG} - {suite.command}
-        others = [one for one in json_or_none(COUNTS) or [] if one["command"] in known]
+        # Without rows of commands that this file had once, because nobody would make them again.
+        kept = {one.command for one in LONG} - {suite.command}
+        others = [one for one in json_or_none(COUNTS) or [] if one["command"] in kept]
         COUNTS.parent.mkdir(parents=True, exist_ok=True)
         folder.write_text(COUNTS, json.dumps([*others, made], indent=1) + "\n")
         said = f"{made['failed']} failed, see {printed_by(suite.command)}" if made["failed"] else "none failed"
