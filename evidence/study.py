@@ -34,7 +34,7 @@ FIU_DAY = "fiu_mail-01_day1_first10007.blkparse.zst"
 #: Folders that a study may need, each an option of the command.
 INPUTS = {"captured": "the recorded traces", "samples": "public traces", "drives": "measurements of drives"}
 #: Replays given to the core at one time. Their results are in memory until the last is done.
-BATCH = 24
+BATCH = 48
 
 KEPT = ("flashtwin", "made", "code", "traces", "wall_s", "note")
 

@@ -247,7 +247,7 @@ impl Array {
     fn take_up<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) {
         let op = &mut self.ops[slot];
         op.start_ns = self.now_ns;
-        let Op { work, waits, other, .. } = *op;
+        let Op { ppn, work, waits, other, .. } = *op;
         if waits {
             accounts.unit_waits.end(slot, &self.units[unit].held);
         }
@@ -258,6 +258,7 @@ impl Array {
         }
         if work == Work::HostRead {
             self.close_merged(unit, other);
+            self.sense_begun(ppn);
         }
     }
 

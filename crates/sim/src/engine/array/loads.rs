@@ -95,9 +95,12 @@ impl Loads {
                 None => (0, reads),
             };
             let wait_ns = rest_ns + u64::from(waiting) * self.read_ns;
-            *wait = u32::try_from(wait_ns.div_ceil(1 << WAIT_SHIFT)).unwrap_or(u32::MAX);
+            *wait = ((wait_ns + (1 << WAIT_SHIFT) - 1) >> WAIT_SHIFT).min(u64::from(u32::MAX)) as u32;
         }
         let per_chip = self.unit_wait.len() / self.chip_wait.len();
+        if per_chip == 1 {
+            return self.chip_wait.copy_from_slice(&self.unit_wait);
+        }
         for (chip, units) in self.chip_wait.iter_mut().zip(self.unit_wait.chunks(per_chip)) {
             *chip = units.iter().copied().min().unwrap_or(0);
         }

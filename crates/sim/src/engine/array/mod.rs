@@ -36,7 +36,7 @@ use block_states::BlockStates;
 use bus::Bus;
 use loads::Loads;
 use merging::Merging;
-use multi_plane::MultiPlaneRule;
+use multi_plane::{MultiPlaneRule, WaitingSenses};
 use program_units::ProgramUnits;
 use program_waits::ProgramWaits;
 use relocation::Relocations;
@@ -94,6 +94,7 @@ pub(crate) struct Array {
     batches: Option<Box<Batches>>,
     suspension: Suspension,
     multi_plane: MultiPlaneRule,
+    waiting_senses: Option<WaitingSenses>,
     shares_commands: bool,
     /// `None` where pages are programmed one by one, without parity.
     program_units: Option<Box<ProgramUnits>>,
@@ -142,6 +143,7 @@ impl Array {
             collection_in_turn: config.collection_in_turn,
             suspension: Suspension::new(config, seed),
             multi_plane: MultiPlaneRule::new(config.multi_plane, &geometry, planes_per_unit),
+            waiting_senses: WaitingSenses::of(&geometry),
             shares_commands: config.multi_plane != MultiPlane::None || geometry.program_pages > 1,
             program_units: ProgramUnits::of(device),
             idle_ns: config.idle_ns(),

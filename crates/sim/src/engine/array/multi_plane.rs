@@ -4,6 +4,7 @@
 use super::unit::WINDOW;
 use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
 use crate::config::MultiPlane;
+use flashtwin_bits::mix;
 use flashtwin_ftl::Unit;
 use flashtwin_nand::{Block, Geometry, Plane, Ppn};
 
@@ -15,6 +16,33 @@ pub(super) struct MultiPlaneRule {
     pub(super) may_hold: bool,
     pub(super) holding: bool,
     pub(super) held: Vec<Unit>,
+}
+
+/// How many host reads wait for each flash page, by a hash of it: most of those that start have no companion, and the
+/// window would be searched in vain, each operation of it a miss of the processor's cache where queues are long.
+#[derive(Debug, Clone)]
+pub(super) struct WaitingSenses {
+    pub(super) counts: Vec<u32>,
+}
+
+impl WaitingSenses {
+    const BITS: u32 = 18;
+
+    /// `None` where each read senses for itself.
+    pub(super) fn of(geometry: &Geometry) -> Option<Self> {
+        (geometry.sense_pages > 1).then(|| Self { counts: vec![0; 1 << Self::BITS] })
+    }
+
+    #[inline]
+    pub(super) fn of_page(&mut self, geometry: &Geometry, ppn: Ppn) -> &mut u32 {
+        let (block, flash_page) = place_of_sense(geometry, ppn);
+        let page = u64::from(block.number()) << 32 | u64::from(flash_page);
+        &mut self.counts[(mix(page) >> (64 - Self::BITS)) as usize]
+    }
+}
+
+fn place_of_sense(geometry: &Geometry, ppn: Ppn) -> (Block, u32) {
+    (geometry.block_index(ppn), geometry.flash_page(ppn))
 }
 
 /// Whether this call of [`Array::hold`] began to hold units back.
@@ -103,7 +131,13 @@ impl Array {
     /// Chains reads of the flash page of one that starts, by `next`. Returns the number of pages.
     pub(super) fn gather_sense(&mut self, unit: Unit, queue: Queue, slot: u32) -> u64 {
         let (first, most) = (self.ops[slot], u64::from(self.geometry.sense_pages));
-        let wanted = self.place_of_sense(first.ppn);
+        if let Some(waiting) = &mut self.waiting_senses
+            && queue == Queue::Reads
+            && *waiting.of_page(&self.geometry, first.ppn) == 0
+        {
+            return 1;
+        }
+        let wanted = place_of_sense(&self.geometry, first.ppn);
         let (mut last, mut before, mut pages) = (slot, NONE, 1);
         let mut candidate = self.units[unit].head(queue);
         for _ in 0..WINDOW {
@@ -112,7 +146,8 @@ impl Array {
             }
             let op = &self.ops[candidate];
             let after = op.next;
-            let joins = op.work == first.work && !op.offline && self.place_of_sense(op.ppn) == wanted;
+            let joins =
+                op.work == first.work && !op.offline && place_of_sense(&self.geometry, op.ppn) == wanted;
             if joins && (queue == Queue::Reads || self.flash_has(candidate)) {
                 self.units[unit].pop_after(queue, before, &mut self.ops);
                 self.ops[last].next = candidate;
@@ -129,8 +164,18 @@ impl Array {
         pages
     }
 
-    fn place_of_sense(&self, ppn: Ppn) -> (Block, u32) {
-        (self.geometry.block_index(ppn), self.geometry.flash_page(ppn))
+    #[inline]
+    pub(super) fn sense_awaited(&mut self, ppn: Ppn) {
+        if let Some(waiting) = &mut self.waiting_senses {
+            *waiting.of_page(&self.geometry, ppn) += 1;
+        }
+    }
+
+    #[inline]
+    pub(super) fn sense_begun(&mut self, ppn: Ppn) {
+        if let Some(waiting) = &mut self.waiting_senses {
+            *waiting.of_page(&self.geometry, ppn) -= 1;
+        }
     }
 
     pub(super) fn longest_sense_ns(&self, first: u32) -> u64 {

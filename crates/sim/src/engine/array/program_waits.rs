@@ -131,6 +131,9 @@ impl Array {
         if may_join {
             self.may_be_joined(unit, slot, data);
         }
+        if work == Work::HostRead {
+            self.sense_awaited(target.ppn);
+        }
         self.units[unit].push_in_order(Queue::Reads, slot, &mut self.ops);
         if Some(unit) != programmer {
             self.suspend_for_read(unit, accounts);

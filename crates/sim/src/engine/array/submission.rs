@@ -42,6 +42,9 @@ impl Array {
         self.units[unit].push(queue, slot, &mut self.ops);
         match queue {
             Queue::Reads => {
+                if self.ops[slot].work == Work::HostRead {
+                    self.sense_awaited(self.ops[slot].ppn);
+                }
                 self.load_up(unit, true, accounts);
                 self.suspend_for_read(unit, accounts);
             }

@@ -304,6 +304,36 @@ fn moves_of_pages_sense_each_flash_page_once() {
 }
 
 #[test]
+fn host_reads_share_a_sense_as_a_search_of_the_queue_finds_them() {
+    for range in [40, 400, 4000] {
+        let mut scene = scene_of_flash_pages();
+        scene.accounts.observer.0.clear();
+        let mut rng = Rng::stream(12, "reads");
+        let pages: Vec<u32> = (0..600).map(|_| rng.below(range) as u32).collect();
+        for (request, &page) in pages.iter().enumerate() {
+            scene.read(scene.page(0, 0, page), request as u32);
+        }
+        let found: Vec<u32> = scene.run().iter().map(|(_, op)| op.request).collect();
+        // The first finds an idle die, so it goes alone. Each later one takes what it finds behind it.
+        let mut queue: Vec<u32> = (1..600).collect();
+        let (mut expected, mut senses) = (vec![0], 1);
+        while !queue.is_empty() {
+            let first = queue.remove(0);
+            let is_near = |other: &u32| pages[*other as usize] / 4 == pages[first as usize] / 4;
+            let near: Vec<u32> = queue.iter().take(64).copied().filter(is_near).take(3).collect();
+            queue.retain(|other| !near.contains(other));
+            expected.extend([first].iter().chain(&near));
+            senses += 1;
+        }
+        assert_eq!(found, expected);
+        let mut times: Vec<u64> = scene.accounts.observer.0.iter().map(|one| one.0).collect();
+        times.dedup();
+        assert_eq!(times.len(), senses);
+        assert!(scene.array.waiting_senses.unwrap().counts.iter().all(|&count| count == 0));
+    }
+}
+
+#[test]
 fn read_waits_for_the_slice_of_a_program_and_then_for_its_stop() {
     let config = EngineConfig {
         suspend: Suspend::ProgramErase,
