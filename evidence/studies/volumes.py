@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Any
 
@@ -31,31 +33,42 @@ def measure(lab: Lab) -> Data:
     # An hour on volumes of 400 MB.
     how = {"pages": 100_000, "contents": 10_000_000, "gap_ns": 3600 * 10**9 // REQUESTS, "volumes": VOLUMES}
     long_trace.write(place / "volumes.parquet", REQUESTS, **how)
-    begun, cpu_s = time.monotonic(), _used(RUSAGE_CHILDREN)[0]
+    begun, cpu_s = time.monotonic(), _cpu_s(RUSAGE_CHILDREN)
     command = f"-m flashtwin trace split {place}/volumes.parquet --out {place}/parts"
-    subprocess.run([sys.executable, *command.split()], check=True)
-    split_s, used = time.monotonic() - begun, _used(RUSAGE_CHILDREN)
+    split_mib = 0.0
+    with subprocess.Popen([sys.executable, *command.split()]) as split:
+        while split.poll() is None:
+            split_mib = max(split_mib, _peak_mib(str(split.pid)))
+            time.sleep(0.1)
+    if split.returncode:
+        raise subprocess.CalledProcessError(split.returncode, command)
+    split_s = time.monotonic() - begun
+    cpu_s = _cpu_s(RUSAGE_CHILDREN) - cpu_s
     limits: dict[str, Any] = {"n_workers": WORKERS, "threads_per_worker": 1, "memory_limit": WORKER_BYTES}
     cluster = LocalCluster(dashboard_address=None, **limits)  # type: ignore[no-untyped-call]
     with cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
         begun = time.monotonic()
         done = ft.characterize_many(place / "parts", place / "out", on=client, report=False, period_s=3600.0)
         wall_s = time.monotonic() - begun
-        workers = client.run(_used, RUSAGE_SELF).values()
+        workers_s, workers_mib = client.run(_cpu_s, RUSAGE_SELF), client.run(_peak_mib)
     parts = json.loads((place / "parts/manifest.json").read_text())["parts"]
     shutil.rmtree(place)
     return {
         "requests": REQUESTS, "traces": len(done.traces), "largest": max(part["requests"] for part in parts),
-        "split_wall_s": split_s, "split_cpu_s": used[0] - cpu_s, "split_mib": used[1],
-        "wall_s": wall_s, "cpu_s": sum(cpu_s for cpu_s, _ in workers),
-        "worker_mib": max(mib for _, mib in workers),
+        "split_wall_s": split_s, "split_cpu_s": cpu_s, "split_mib": split_mib,
+        "wall_s": wall_s, "cpu_s": sum(workers_s.values()), "worker_mib": max(workers_mib.values()),
     }  # fmt: skip
 
 
-def _used(who: int) -> tuple[float, float]:
-    """Seconds of CPU, and the largest memory in MiB."""
+def _cpu_s(who: int) -> float:
     used = getrusage(who)
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    return used.ru_utime + used.ru_stime
+
+
+def _peak_mib(process: str = "self") -> float:
+    """Peak memory of a running process. That of `getrusage` is at least its parent's, which has other studies."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="utf-8"))
+    return int(found[1]) / 1024 if found else 0.0
 
 
 def pages(data: Data) -> Data:
