@@ -336,20 +336,29 @@ def withstands(name: str, mutants: int) -> None:
                 raise
 
 
+def fill(place: Path, folder: Folder) -> None:
+    """Makes these the only files of a place. Equal ones stay, because writing all takes longer than most readers."""
+    wanted = {place / name: data for name, data in folder.items()}
+    for file in sorted(place.rglob("*"), reverse=True):
+        if file.is_dir():
+            with contextlib.suppress(OSError):
+                file.rmdir()
+        elif file not in wanted or file.read_bytes() != wanted[file]:
+            file.unlink()
+    for file, data in wanted.items():
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+
+
 def refused(target: Target, folder: Folder, place: Path) -> str:
     """The message by which a folder is refused; empty if it is read."""
-    for name, data in folder.items():
-        file = place / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+    fill(place, folder)
     message = ""
     try:
         target.run(place)
     except FlashtwinError as error:
         message = str(error)
-    finally:
-        for file in sorted(place.rglob("*"), reverse=True):
-            file.rmdir() if file.is_dir() else file.unlink()
     assert not message or str(place) in message or KEY.match(message), f"no place in '{message}'"
     assert len(message) < 1500, f"too long: {message}"
     return message

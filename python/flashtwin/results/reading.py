@@ -351,19 +351,21 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
     """A Parquet file as arrays; None when there is no file or no row in it. `known` are the columns it may have."""
     if not path.is_file():
         return None
-    import numpy as np
+    import pyarrow as pa
 
     table = read_arrow(path)
     if table.num_rows == 0:
         return None
     columns: dict[str, Floats] = {}
     texts: dict[str, tuple[str, ...]] = {}
-    for name in table.column_names:
-        values = table.column(name).to_pylist()
-        if any(isinstance(value, str) for value in values):
-            texts[name] = tuple("" if value is None else str(value) for value in values)
-        elif all(value is None or isinstance(value, int | float) for value in values):
-            columns[name] = np.array([math.nan if value is None else float(value) for value in values])
+    for name, values in zip(table.column_names, table.columns, strict=True):
+        kind = values.type
+        if values.null_count == len(values):
+            columns[name] = pa.nulls(len(values), pa.float64()).to_numpy(zero_copy_only=False)
+        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            texts[name] = tuple(value or "" for value in values.to_pylist())
+        elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+            columns[name] = values.cast(pa.float64(), safe=False).to_numpy()
     return SavedTable(columns, texts, table.num_rows, known)
 
 
