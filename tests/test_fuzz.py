@@ -4,7 +4,9 @@
 """
 
 import contextlib
+import io
 import json
+import math
 import os
 import random
 import re
@@ -16,19 +18,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import flashtwin as ft
-from flashtwin import report
 from flashtwin.drives import parallelism
 from flashtwin.drives.drive import fitted_rows
 from flashtwin.drives.measuring import overhead, space_gib
 from flashtwin.drives.results import read_results
 from flashtwin.errors import FlashtwinError
+from flashtwin.judgement import judging
 from flashtwin.judgement.costs import Prices
+from flashtwin.judgement.evidence import Evidence
 from flashtwin.replays.presets import as_system
 from flashtwin.results import names, sweeps
-from flashtwin.results.reading import StudyFolder, load_any
+from flashtwin.results.reading import StudyFolder, TraceResults, load_any
 from flashtwin.sweeps.store import Store
 from flashtwin.traces.reading import Reading
 
@@ -149,9 +154,9 @@ def read_study(place: Path) -> None:
 
 
 def judge_study(place: Path) -> None:
-    """The verdicts of a report."""
-    report.findings(place, count=100)
-    report.choice(place)
+    """The verdicts of a report, which `report.findings` and `report.choice` make each for itself."""
+    found = load_any(place)
+    judging.findings(judging.judge(Evidence.of(found)) if isinstance(found, TraceResults) else [], 100)
 
 
 def read_sweep(place: Path) -> None:
@@ -247,9 +252,34 @@ def mutant(seeds: list[Folder], draw: random.Random) -> Folder:
                 damage(value, draw)
             folder[name] = json.dumps(value).encode()
             return folder
+    if name.endswith(".parquet") and draw.random() < 0.8:
+        folder[name] = _changed_table(folder[name], draw)
+        return folder
     for _ in range(draw.randint(1, 4)):
         folder[name] = _changed(folder[name], seeds, draw)
     return folder
+
+
+def _changed_table(data: bytes, draw: random.Random) -> bytes:
+    """Leaves out a column or rows, or puts something else in place of a value or of a whole column."""
+    table = pq.read_table(io.BytesIO(data))
+    at, row = draw.randrange(table.num_columns), draw.randrange(max(table.num_rows, 1))
+    field, values = table.schema.field(at), table.column(at).to_pylist()
+    match draw.randrange(6):
+        case 0 if table.num_columns > 1:
+            table = table.remove_column(at)
+        case 1:
+            table = table.slice(row, draw.randint(0, table.num_rows))
+        case 2:
+            whole = draw.choice([None, "many", -1.5, True, [1], {"a": 1}, 1e300])
+            table = table.set_column(at, field.name, pa.array([whole] * table.num_rows))
+        case _ if values:
+            values[row] = draw.choice([None, None, 0, 1, 2**31, 2**63, -1, math.nan, math.inf, "", "many"])
+            with contextlib.suppress(pa.ArrowException, OverflowError, TypeError):
+                table = table.set_column(at, field.name, pa.array(values, field.type))
+    out = io.BytesIO()
+    pq.write_table(table, out)
+    return out.getvalue()
 
 
 def _changed(data: bytes, seeds: list[Folder], draw: random.Random) -> bytes:

@@ -1,6 +1,7 @@
 """Findings agree with the data: the same numbers, and the system that loses. The runs are as configured."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -188,3 +189,37 @@ def test_a_damaged_table_of_blocks_is_named(study: Path) -> None:
     file.write_bytes(b"PAR1 and no more")
     with pytest.raises(report.ReportError, match=r"request_block_histogram\.parquet: not a readable Parquet file"):
         report.findings(study, count=100)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "value", "cause"),
+    [("request_blocks", "block", 2**31, "its histogram are not of the same blocks"),
+     ("request_block_histogram", "block", 10**6, "its histogram are not of the same blocks"),
+     ("request_blocks", "count", 10**6, "the runs are of different traces"),
+     ("request_blocks", "first_request", "many", "its column first_request is missing, or not of whole numbers"),
+     ("request_block_histogram", "lower_ns", None, "its column lower_ns is missing, or not of whole numbers")],
+)  # fmt: skip
+def test_a_table_of_other_blocks_is_named(name: str, column: str, value: object, cause: str, study: Path) -> None:
+    file = study / "runs" / "rr-ssd" / f"{name}.parquet"
+    table = pq.read_table(file)
+    values = [*table[column].to_pylist()[1:], value] if value != "many" else [value] * table.num_rows
+    pq.write_table(table.set_column(table.column_names.index(column), column, pyarrow.array(values)), file)
+    with pytest.raises(report.ReportError, match=rf"runs.(rr|ca)-ssd.*{cause}.*; make these results again"):
+        report.findings(study, count=100)
+    file.unlink()
+    assert report.findings(study, count=100)
+
+
+def test_a_run_whose_name_no_folder_can_have_is_left_out(study: Path) -> None:
+    listed = json.loads((study / "study.json").read_text())
+    for odd in ("a\0b", "\ud800", "x" * 300):
+        (study / "study.json").write_text(json.dumps({**listed, "runs": [*listed["runs"], odd]}))
+        (problem,) = load(study).problems
+        assert re.search("is left out: .* cannot be read", problem)
+
+
+def test_json_beyond_what_python_reads_is_refused(study: Path) -> None:
+    for text in ("9" * 5000, "[" * 100_000):
+        (study / "study.json").write_text(f'{{"runs": {text}')
+        with pytest.raises(report.ReportError, match=r"study\.json.* (cannot be read|not JSON)"):
+            load(study)

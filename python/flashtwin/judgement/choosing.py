@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from flashtwin import units
+from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.judgement import facts
 from flashtwin.judgement.costs import Prices, rounded
 from flashtwin.judgement.goals import Goal, goal_of, usual_goal
@@ -257,7 +258,10 @@ def loss_of(best: SavedRun, other: SavedRun, goal: Goal) -> Loss:
         if why := intervals.unsettled(run.setting("replay.preload"), partial(_table, run)):
             return Loss(share, why=why)
     # Whether there is an honest interval is for the whole trace to tell.
-    whole = intervals.compare(one, two, goal.kind, statistic)  # type: ignore[arg-type]
+    try:
+        whole = intervals.compare(one, two, goal.kind, statistic)  # type: ignore[arg-type]
+    except ArgumentError as error:
+        raise ReportError(f"{other.folder}, beside {best.folder.name}: {error}; make these results again") from None
     rest = intervals.compare(one.every_other(1), two.every_other(1), goal.kind, statistic)  # type: ignore[arg-type]
     if isinstance(whole, intervals.Refusal):
         return Loss(share, why=whole.sentence.removeprefix("no interval: "))
@@ -281,9 +285,12 @@ def _half(run: SavedRun, number: int) -> Mapping[str, Any]:
 def _blocks(run: SavedRun) -> Blocks | None:
     from flashtwin.results.intervals import Blocks
 
-    if not names.table(run.folder, "request_block_histogram").is_file():
+    if not all(names.table(run.folder, name).is_file() for name in ("request_blocks", "request_block_histogram")):
         return None
-    return Blocks.of(partial(_table, run))
+    try:
+        return Blocks.of(partial(_table, run))
+    except ArgumentError as error:
+        raise ReportError(f"{run.folder}: {error}; make these results again") from None
 
 
 def _table(run: SavedRun, name: str) -> Any:

@@ -12,7 +12,7 @@ from flashtwin.judgement.choosing import Candidate, Decision, decide
 from flashtwin.judgement.goals import Figures
 from flashtwin.judgement.verdict import CHOSEN, Action, upper
 from flashtwin.results import names, rows
-from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, read_json, read_rows
+from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, read_arrow, read_json
 from flashtwin.results.trees import literal
 
 
@@ -39,7 +39,7 @@ class Evidence:
         if not results.characterization:
             return cls(study, None, trace)
         files = {name: names.table(results.folder / names.WORKLOAD, name) for name in rows.TABLES}
-        tables = {name: read_rows(file) for name, file in files.items() if file.is_file()}
+        tables = {name: read_arrow(file).to_pylist() for name, file in files.items() if file.is_file()}
         return cls(study, rows.flat(results.characterization, tables), trace)
 
     @property

@@ -31,7 +31,8 @@ def read_json(path: Path) -> Mapping[str, Any]:
         raise ReportError(f"{path}: not found") from None
     except json.JSONDecodeError as error:
         raise ReportError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg})") from None
-    except (OSError, UnicodeDecodeError) as error:
+    # No UTF-8, a number of thousands of digits, or a thousand brackets.
+    except (OSError, ValueError, RecursionError) as error:
         raise ReportError(f"{path}: cannot be read ({error})") from None
     if not isinstance(value, dict):
         raise ReportError(f"{path}: expected a JSON object")

@@ -18,12 +18,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flashtwin.errors import ArgumentError
+from flashtwin.results import schema
 from flashtwin.results.documents import arrow_table
 from flashtwin.results.frames import ArrowTable
 
@@ -76,29 +77,35 @@ class Blocks:
 
     @classmethod
     def of(cls, table: Callable[[str], ArrowTable]) -> Blocks:
-        """Reads the tables `request_blocks` and `request_block_histogram` of a run."""
-        blocks, fine = (arrow_table(table(name)) for name in ("request_blocks", "request_block_histogram"))
+        """Reads the tables `request_blocks` and `request_block_histogram` of a run.
+
+        Raises:
+            ArgumentError: they are none that a run writes.
+        """
+        blocks, fine = (_columns(name, table(name)) for name in ("request_blocks", "request_block_histogram"))
         kind, of, fine_kind, fine_of, lower = (
-            one.to_numpy() for one in (blocks["kind"], blocks["block"], fine["kind"], fine["block"], fine["lower_ns"])
-        )
+            blocks["kind"], blocks["block"], fine["kind"], fine["block"], fine["lower_ns"]
+        )  # fmt: skip
         # A warm-up has no blocks.
         begin = of.min(initial=of.max(initial=0))
         of, fine_of = of - begin, fine_of - begin
         number = int(of.max()) + 1 if len(of) else 0
+        if number > len(of) or (fine_of >= number).any() or (fine_of < 0).any():
+            raise ArgumentError("request_blocks and its histogram are not of the same blocks")
         first, times = np.zeros(number), np.zeros((number, 2))
-        first[of], times[:, 0] = blocks["first_request"].to_numpy(), np.inf
-        np.minimum.at(times[:, 0], of, blocks["first_arrival_ns"].to_numpy())
-        np.maximum.at(times[:, 1], of, blocks["last_arrival_ns"].to_numpy())
+        first[of], times[:, 0] = blocks["first_request"], np.inf
+        np.minimum.at(times[:, 0], of, blocks["first_arrival_ns"])
+        np.maximum.at(times[:, 1], of, blocks["last_arrival_ns"])
         lowest, bucket = np.unique(lower, return_inverse=True)
         bounds = np.stack([lowest, lowest]).astype(float)
-        bounds[1, bucket] = fine["upper_ns"].to_numpy()
+        bounds[1, bucket] = fine["upper_ns"]
         kinds = {}
         for name in ("read", "write", "flush"):
             own, own_fine = kind == name, fine_kind == name
             one = KindBlocks(np.zeros(number), np.zeros(number), np.zeros((number, len(lowest))))
-            one.counts[of[own]] = blocks["count"].to_numpy()[own]
-            one.sums_ns[of[own]] = blocks["sum_ns"].to_numpy()[own]
-            one.buckets[fine_of[own_fine], bucket[own_fine]] = fine["count"].to_numpy()[own_fine]
+            one.counts[of[own]] = blocks["count"][own]
+            one.sums_ns[of[own]] = blocks["sum_ns"][own]
+            one.buckets[fine_of[own_fine], bucket[own_fine]] = fine["count"][own_fine]
             kinds[name] = one
         reads, writes = kinds["read"], kinds["write"]
         kinds["all"] = KindBlocks(*(getattr(reads, one) + getattr(writes, one) for one in KindBlocks.__annotations__))
@@ -223,6 +230,17 @@ def unsettled(preload: object, table: Callable[[str], ArrowTable]) -> str:
         "the drive settles after its ageing: a page of the host takes "
         f"{before:.2f} programs in the first half of the writes, {after:.2f} in the second"
     )
+
+
+def _columns(name: str, table: ArrowTable) -> dict[str, Any]:
+    """The columns of a table of blocks, each whole numbers but for the kind of requests."""
+    held, found = arrow_table(table), {}
+    for column in schema.TABLES[name]:
+        values = held[column].to_numpy() if column in held.column_names else None
+        if values is None or (column != "kind" and values.dtype.kind not in "iu"):
+            raise ArgumentError(f"{name}: its column {column} is missing, or not of whole numbers alone")
+        found[column] = values
+    return found
 
 
 def _halves(first: Blocks, second: Blocks, kind: Kind, statistic: Statistic) -> tuple[float, float]:

@@ -359,20 +359,27 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
     columns: dict[str, Floats] = {}
     texts: dict[str, tuple[str, ...]] = {}
     for name, values in zip(table.column_names, table.columns, strict=True):
-        kind = values.type
-        if values.null_count == len(values):
-            columns[name] = pa.nulls(len(values), pa.float64()).to_numpy(zero_copy_only=False)
-        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        kind = column_kind(values)
+        if kind is str:
             texts[name] = tuple(value or "" for value in values.to_pylist())
-        elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        elif kind is float:
             columns[name] = values.cast(pa.float64(), safe=False).to_numpy()
+        elif kind is None:
+            columns[name] = pa.nulls(len(values), pa.float64()).to_numpy(zero_copy_only=False)
     return SavedTable(columns, texts, table.num_rows, known)
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a Parquet file as they are; missing values are None."""
-    rows: list[dict[str, Any]] = read_arrow(path).to_pylist()
-    return rows
+def column_kind(column: Any) -> type | None:
+    """What the values of a PyArrow column are: `float` for all numbers, `str`, or `object`; None where it has none."""
+    import pyarrow as pa
+
+    kind = column.type
+    if column.null_count == len(column):
+        return None
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return str
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    return float if is_number else object
 
 
 def read_arrow(path: Path) -> Any:

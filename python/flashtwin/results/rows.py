@@ -42,21 +42,21 @@ def _partitions(tables: Mapping[str, Rows]) -> dict[str, Scalar]:
     rows = tables.get("partitions", ())
     page = _page(rows)
     for ratio, name in ((1.5, "fr1.5"), (2.0, "fr2"), (3.0, "fr3")):
-        needed = [row for row in rows if row["page_bytes"] == page and row["frequency_ratio"] == ratio]
-        found[f"partitions_{name}"] = needed[0]["partitions"] if needed else None
+        needed = [row for row in rows if row.get("page_bytes") == page and row.get("frequency_ratio") == ratio]
+        found[f"partitions_{name}"] = needed[0].get("partitions") if needed else None
     every = [
         row
         for row in tables.get("write_amplification", ())
-        if row["block_pages"] == BLOCK_PAGES and row["over_provisioning_percent"] == LOW_PROVISION
+        if row.get("block_pages") == BLOCK_PAGES and row.get("over_provisioning_percent") == LOW_PROVISION
     ]
-    usual = [row for row in every if row["page_bytes"] == _page(every)]
+    usual = [row for row in every if row.get("page_bytes") == _page(every)]
     found["wa_page_bytes"] = _page(every)
     found["wa_partitions_1"] = _first(usual, "write_amplification", purpose="grid", partitions_asked=1)
     for purpose, name in (("f_r<=2", "fr2"), ("f_r<=3", "fr3")):
         found[f"wa_{name}"] = _first(usual, "write_amplification", purpose=purpose)
         found[f"overhead_{name}"] = _first(usual, "partitioning_overhead", purpose=purpose)
     for size in PAGE_SIZES:
-        rows = [row for row in every if row["page_bytes"] == size]
+        rows = [row for row in every if row.get("page_bytes") == size]
         found[f"wa_fr3_{size}"] = _first(rows, "write_amplification", purpose="f_r<=3")
     found["wa_why_missing"] = _first(every, "why_missing")
     return found
@@ -64,13 +64,13 @@ def _partitions(tables: Mapping[str, Rows]) -> dict[str, Scalar]:
 
 def _page(rows: Rows) -> int | None:
     """4 KB when the rows have it, the smallest page size otherwise."""
-    pages = {row["page_bytes"] for row in rows}
+    pages = {page for row in rows if isinstance(page := row.get("page_bytes"), int)}
     return PAGE_BYTES if PAGE_BYTES in pages else min(pages, default=None)
 
 
 def _first(rows: Rows, column: str, **where: Any) -> Any:
     """The first value there is of a column, among the rows that hold the given values."""
-    return next((row[column] for row in rows if row[column] is not None and where.items() <= row.items()), None)
+    return next((row[column] for row in rows if row.get(column) is not None and where.items() <= row.items()), None)
 
 
 def _reading(tables: Mapping[str, Rows]) -> dict[str, Scalar]:
@@ -91,7 +91,7 @@ def _locality(tables: Mapping[str, Rows]) -> dict[str, Scalar]:
     """The gain of waiting at the largest distance, and of distance at the longest time, that SWC shows."""
     found: dict[str, Scalar] = {}
     for kind in ("write", "read"):
-        rows = [row for row in tables.get("locality_gain", ()) if row["kind"] == kind]
+        rows = [row for row in tables.get("locality_gain", ()) if row.get("kind") == kind]
         found[f"{kind}_gain_of_waiting"] = _first(rows, "gain", along="time", at=DISTANCE)
         found[f"{kind}_gain_of_distance"] = _first(rows, "gain", along="distance", at=TIME)
     return found

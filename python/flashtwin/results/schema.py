@@ -45,7 +45,7 @@ CONFIG = "config"
 
 
 _LISTS: Mapping[str, type] = {"traits": str, "partitions": dict}
-_TEXTS = {"flashtwin", "system", "trace.name", "trace.digest", "trace.read_as", "trace.content_source"}
+TEXTS = {"flashtwin", "system", "trace.name", "trace.digest", "trace.read_as", "trace.content_source"}
 
 
 @cache
@@ -62,7 +62,7 @@ def misfit(summary: Mapping[str, Any]) -> str | None:
         if path in _LISTS:
             if not isinstance(value, list) or not all(isinstance(one, _LISTS[path]) for one in value):
                 return f"{path} is {value!r:.60}: expected a list"
-        elif path in _TEXTS:
+        elif path in TEXTS:
             if not isinstance(value, str | None):
                 return f"{path} is {value!r:.60}: expected a text"
         elif path in SUMMARY and not (is_number or value is None):
@@ -70,7 +70,7 @@ def misfit(summary: Mapping[str, Any]) -> str | None:
         elif path not in SUMMARY and path in branches and value not in ({}, None):
             return f"{path} is {value!r:.60}: expected an object"
         elif above := next(filter(SUMMARY.__contains__, accumulate(path.split(".")[:-1], "{}.{}".format)), None):
-            return f"{above} is an object: expected a {'text' if above in _TEXTS else 'number or a list'}"
+            return f"{above} is an object: expected a {'text' if above in TEXTS else 'number or a list'}"
     return None
 
 

@@ -13,7 +13,8 @@ from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.figures import Figure
 from flashtwin.results.formats import lacking
 from flashtwin.results.keys import K
-from flashtwin.results.reading import as_number, read_json, read_rows
+from flashtwin.results.reading import as_number, column_kind, read_arrow, read_json
+from flashtwin.results.schema import SUMMARY, TEXTS
 from flashtwin.results.variation import PointColumns, columns, is_seed
 
 #: The key that says how many requests are under way in a closed loop; with 0 the trace's clock says when they come.
@@ -161,10 +162,25 @@ def is_sweep(folder: Path | str) -> bool:
 def load(folder: Path | str) -> SavedSweep:
     path = Path(folder)
     plan = read_plan(path)
-    rows = read_rows(names.table(path, names.SWEEP_ROWS))
+    file = names.table(path, names.SWEEP_ROWS)
+    table = read_arrow(file)
+    if wrong := _misfit(table):
+        raise ReportError(f"{file}: its column {wrong} is missing or of another kind; sweep again")
+    rows = table.to_pylist()
     if len(rows) != len(plan["points"]):
         raise ReportError(f"{path}: table and points of the sweep do not belong together; sweep again")
     return SavedSweep(path, plan, rows)
+
+
+def _misfit(table: Any) -> str | None:
+    """The column that is not as a sweep writes it."""
+    texts, numbers = {*TEXTS, "trace", "system", "status", "error", "key"}, {"point", "trial"}
+    lacking = {"point", "trace", "system", "status", "key"} - {*table.column_names}
+    for name, values in zip(table.column_names, table.columns, strict=True):
+        wanted = str if name in texts else float if name in numbers | SUMMARY else column_kind(values)
+        if column_kind(values) not in (wanted, None) or (name in numbers and values.null_count):
+            lacking.add(name)
+    return min(lacking, default=None)
 
 
 def read_plan(folder: Path) -> Mapping[str, Any]:
