@@ -373,6 +373,19 @@ def test_only_into_folders_of_sweeps(cli: Cli, small_trace: Path, tmp_path: Path
         ft.Sweep.read(tmp_path)
 
 
+def test_a_damaged_table_names_its_column(tmp_path: Path, small_trace: Path) -> None:
+    path = Path(ft.sweep(small_trace, tmp_path / "out", ["conventional"], workers=1, report=False).path)
+    file = names.table(path, names.SWEEP_ROWS)
+    table = pyarrow.parquet.read_table(file)
+    for column, values in (("status", None), ("point", [None]), ("pages_programmed", ["many"]), ("trace", [1])):
+        damaged = table.drop_columns(column)
+        if values is not None:
+            damaged = damaged.append_column(column, pyarrow.array(values))
+        pyarrow.parquet.write_table(damaged, file)
+        with pytest.raises(ft.ReportError, match=rf"{file.name}: its column {column} is missing or of another kind"):
+            report.build(path)
+
+
 def test_a_page_left_out_is_drawn_later(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     words = ("sweep", small_trace, *ARGUMENTS, "--workers", "1", "--out")
     drawn = cli(*words, "drawn", status=0)
