@@ -32,6 +32,7 @@ from flashtwin.judgement import judging
 from flashtwin.judgement.costs import Prices
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.replays.presets import as_system
+from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.results import names, sweeps
 from flashtwin.results.reading import StudyFolder, TraceResults, load_any
 from flashtwin.sweeps.store import Store
@@ -153,6 +154,14 @@ def read_study(place: Path) -> None:
     found.characterization, found.fact("requests")
 
 
+def draw_study(place: Path) -> None:
+    """All charts of a report, but for their pictures."""
+    found = load_any(place)
+    charts = {**WORKLOAD_CHARTS, **(CHARTS if isinstance(found, StudyFolder) else {})}
+    for chart in charts.values() if isinstance(found, TraceResults) else ():
+        chart.draw(found)
+
+
 def judge_study(place: Path) -> None:
     """The verdicts of a report, which `report.findings` and `report.choice` make each for itself."""
     found = load_any(place)
@@ -206,6 +215,7 @@ def read_recipe(place: Path) -> None:
 TARGETS = {
     "study": Target(lambda: written(lambda place: tiny.write_study(place, gc=False, requests=400)), read_study, 4),
     "verdicts": Target(lambda: written(lambda place: tiny.write_study(place, gc=False, requests=400)), judge_study, 4),
+    "charts": Target(lambda: written(lambda place: tiny.write_study(place, gc=False, requests=400)), draw_study, 4),
     "sweep": Target(lambda: written(made_sweep), read_sweep, 5),
     "store": Target(lambda: written(made_store), read_store),
     "columns": Target(
@@ -238,7 +248,7 @@ NUMBERS = [
 
 
 def mutant(seeds: list[Folder], draw: random.Random) -> Folder:
-    """A good folder with one file changed, cut, crossed with another, or left out."""
+    """A good folder with one file changed, cut, crossed with another, or left out, or with a few tables changed."""
     folder = dict(draw.choice(seeds))
     texts = sorted(name for name in folder if not name.endswith(".parquet"))
     name = draw.choice(texts if draw.random() < 0.8 else sorted(folder))
@@ -253,7 +263,9 @@ def mutant(seeds: list[Folder], draw: random.Random) -> Folder:
             folder[name] = json.dumps(value).encode()
             return folder
     if name.endswith(".parquet") and draw.random() < 0.8:
-        folder[name] = _changed_table(folder[name], draw)
+        tables = sorted(one for one in folder if one.endswith(".parquet"))
+        for one in dict.fromkeys([name, *draw.sample(tables, draw.choice([0, min(7, len(tables))]))]):
+            folder[one] = _changed_table(folder[one], draw)
         return folder
     for _ in range(draw.randint(1, 4)):
         folder[name] = _changed(folder[name], seeds, draw)

@@ -6,6 +6,7 @@ a table. A missing number is an en dash, never "nan".
 
 import math
 from collections.abc import Sequence
+from typing import TypeGuard
 
 MISSING = "–"
 MINUS = "−"
@@ -13,10 +14,14 @@ MINUS = "−"
 UNCHANGED_PERCENT = 0.5
 
 
+def _is_known(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
+
+
 def significant(value: float, digits: int = 3) -> str:
     """`digits` significant digits without an exponent; thousands separated by commas."""
-    if value == 0:
-        return "0"
+    if value == 0 or not _is_known(value):
+        return "0" if value == 0 else MISSING
     # The exponent after rounding: 9.996 is 10.0, not 10.00.
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
     return f"{value:,.{min(max(digits - 1 - exponent, 0), 12)}f}".replace("-", MINUS)
@@ -35,7 +40,7 @@ _SIZES = (
 
 
 def _with_unit(value: float | None, units: Sequence[tuple[float, float, str]]) -> str:
-    if value is None:
+    if not _is_known(value):
         return MISSING
     size, unit = next((size, unit) for limit, size, unit in units if abs(value) < limit)
     return f"{significant(value / size)} {unit}"
@@ -48,14 +53,14 @@ def duration(ns: float | None) -> str:
 
 def count(value: float | None) -> str:
     """A count: exact below 100,000, then in K, M, G."""
-    if value is not None and abs(value) < 99_999.5:
+    if _is_known(value) and abs(value) < 99_999.5:
         return f"{value:,.0f}".replace("-", MINUS)
     return _with_unit(value, _COUNTS)
 
 
 def rate(value: float | None) -> str:
     """Something a second: three significant digits, from 1,000 on as a count."""
-    if value is None:
+    if not _is_known(value):
         return MISSING
     return significant(value) if abs(value) < 999.5 else count(value)
 
@@ -67,12 +72,12 @@ def size(value: float | None) -> str:
 
 def ratio(value: float | None) -> str:
     """A factor such as write amplification, with two decimals."""
-    return MISSING if value is None else f"{value:,.2f}".replace("-", MINUS)
+    return f"{value:,.2f}".replace("-", MINUS) if _is_known(value) else MISSING
 
 
 def percent(value: float | None, digits: int = 3) -> str:
     """A share in percent, unsigned: `62.1 %`. A share between 0 and 0.01 reads `< 0.01 %`."""
-    if value is None:
+    if not _is_known(value):
         return MISSING
     if 0 < abs(value) < 0.01:
         return "< 0.01 %"
@@ -85,7 +90,7 @@ def percent(value: float | None, digits: int = 3) -> str:
 
 def change(value: float | None) -> str:
     """A change in percent with its sign: `−38.0 %`, `+3.1 %`, `±0 %`."""
-    if value is None:
+    if not _is_known(value):
         return MISSING
     if abs(value) < 0.05:
         return "±0 %"

@@ -342,6 +342,23 @@ def test_empty_tables_draw_nothing_and_say_why(study: Path) -> None:
         assert found.absent, name
 
 
+@pytest.mark.parametrize("column", range(15))
+def test_every_table_lacks_a_column_or_all_values_of_one(column: int, study: Path) -> None:
+    charts: dict[str, declared.Chart[Any]] = {**WORKLOAD_CHARTS, **CHARTS}
+    whole = {path: pq.read_table(path) for path in study.rglob("*.parquet")}
+    for null in (False, True):
+        for path, table in whole.items():
+            if column < table.num_columns and not path.stem.startswith("request_block"):
+                name, lacking = table.column_names[column], table.remove_column(column)
+                values = pa.nulls(table.num_rows, table.schema.field(column).type)
+                pq.write_table(lacking.append_column(name, values) if null else lacking, path)
+        results = load(study)
+        for name, chart in charts.items():
+            found = chart.draw(results)
+            assert found.absent or found.frame is not None, name
+        assert report.findings(study, count=100)
+
+
 def test_one_run_lacks_a_table_and_the_others_are_drawn(study: Path) -> None:
     for path in (study / "runs" / "rr-ssd").glob("*.parquet"):
         path.unlink()

@@ -210,6 +210,12 @@ def test_a_table_of_other_blocks_is_named(name: str, column: str, value: object,
     assert report.findings(study, count=100)
 
 
+def test_a_number_that_is_none_reads_as_missing() -> None:
+    writers = (units.duration, units.count, units.rate, units.size, units.ratio, units.percent, units.change)
+    for write in (*writers, units.significant):
+        assert {write(value) for value in (float("nan"), float("inf"), -float("inf"))} == {units.MISSING}
+
+
 def test_a_run_whose_name_no_folder_can_have_is_left_out(study: Path) -> None:
     listed = json.loads((study / "study.json").read_text())
     for odd in ("a\0b", "\ud800", "x" * 300):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from flashtwin.errors import ReportError
 from flashtwin.results import documents, formats, keys, names, schema
@@ -28,15 +28,38 @@ Floats: TypeAlias = "NDArray[np.float64]"
 read_json = documents.read_json
 
 
+Values = TypeVar("Values")
+
+
+class Columns(dict[str, Values]):
+    """Columns by name. One that a file lacks has no value in any row, because everything in a folder may be missing."""
+
+    def __init__(self, found: Mapping[str, Values], lacking: Values) -> None:
+        super().__init__(found)
+        self.lacking = lacking
+
+    def __missing__(self, name: str) -> Values:
+        return self.lacking
+
+
 @dataclass(frozen=True)
 class SavedTable:
     """The columns of one Parquet file, as arrays; a null number is NaN."""
 
-    columns: Mapping[str, Floats]
-    texts: Mapping[str, tuple[str, ...]]
+    columns: Columns[Floats]
+    texts: Columns[tuple[str, ...]]
     rows: int
     #: The columns that such a table may have; what else is asked for is a mistake. None where that is open.
     known: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, Floats], texts: Mapping[str, tuple[str, ...]], rows: int,
+        known: tuple[str, ...] | None,
+    ) -> SavedTable:  # fmt: skip
+        import numpy as np
+
+        return cls(Columns(columns, np.full(rows, np.nan)), Columns(texts, ("",) * rows), rows, known)
 
     def get(self, name: str) -> Floats | None:
         """The column, or None when the file has none of that name or only nulls."""
@@ -59,7 +82,7 @@ class SavedTable:
             keep = self.columns[name] == value
         columns = {key: column[keep] for key, column in self.columns.items()}
         texts = {key: tuple(itertools.compress(column, keep)) for key, column in self.texts.items()}
-        return SavedTable(columns, texts, int(keep.sum()), self.known)
+        return SavedTable.of(columns, texts, int(keep.sum()), self.known)
 
     def values(self, name: str) -> list[float]:
         """The different numbers of a column, ascending; none when there is no such column."""
@@ -366,7 +389,7 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
             columns[name] = values.cast(pa.float64(), safe=False).to_numpy()
         elif kind is None:
             columns[name] = pa.nulls(len(values), pa.float64()).to_numpy(zero_copy_only=False)
-    return SavedTable(columns, texts, table.num_rows, known)
+    return SavedTable.of(columns, texts, table.num_rows, known)
 
 
 def column_kind(column: Any) -> type | None:

@@ -127,7 +127,9 @@ def stability(workload: TraceResults) -> Drawing:
         return nothing("There is one period only, so nothing can be said of stability.")
     data = Data(("period", "series", "value"))
     for name, values in (*shares.items(), *([("new_contents", new)] if new is not None else [])):
-        data.rows += [(int(at), name, float(value)) for at, value in zip(period, values, strict=True)]
+        data.rows += [
+            (int(at), name, float(value)) for at, value in zip(period, values, strict=True) if np.isfinite(at)
+        ]
     dots = {"marker": "o" if period.size <= 40 else "", "markersize": 4}
     lines = {name: {"color": looks[name][1], **dots} for name in shares}
     above = Panel(

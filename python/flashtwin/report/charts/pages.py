@@ -56,9 +56,10 @@ def _by_page(table: SavedTable, x: str, y: str, data: Data) -> list[mark.Mark]:
 
 
 def _sees_temperature(partitions: SavedTable | None) -> list[str]:
-    if partitions is None:
+    sizes = partitions.values("page_bytes") if partitions is not None else []
+    if partitions is None or not sizes:
         return []
-    page = partitions.values("page_bytes")[0]
+    page = sizes[0]
     rows = partitions.where("page_bytes", page)
     parts = [
         f"{needed[0]:.0f} for f_r ≤ {plain(ratio)}"
@@ -108,7 +109,7 @@ def wa_partitions(workload: TraceResults) -> Drawing:
 def _usual(table: SavedTable, column: str, wanted: float) -> float:
     """The wanted size, or the smallest there is."""
     sizes = table.values(column)
-    return wanted if wanted in sizes else sizes[0]
+    return wanted if wanted in sizes or not sizes else sizes[0]
 
 
 def _no_amplification(table: SavedTable | None) -> Drawing:
@@ -144,7 +145,7 @@ def wa_page_size(workload: TraceResults) -> Drawing:
     every = workload.workload("write_amplification")
     if every is None or every.get("write_amplification") is None:
         return _no_amplification(every)
-    provision = every.values("over_provisioning_percent")[0]
+    provision = next(iter(every.values("over_provisioning_percent")), np.nan)
     table = every.where("over_provisioning_percent", provision)
     table = table.where("block_pages", _usual(table, "block_pages", BLOCK_PAGES))
     if table.get("write_amplification") is None:
@@ -214,7 +215,7 @@ def _by_cache(table: SavedTable, data: Data) -> Panel:
             marks.append(mark.plot(*found, color=colour, marker="o", markersize=3, label=label))
         if all(name in rows.columns for name in data.header):
             data.add((), *(rows.columns[name] for name in data.header))
-    estimate = curve(table.where("cache_pages", caches[0]), "page_bytes", "estimated")
+    estimate = curve(table.where("cache_pages", next(iter(caches), 0.0)), "page_bytes", "estimated")
     if estimate is not None:
         dashed = {"color": colours.MUTED, "linewidth": 1.2, "linestyle": (0, (3, 2))}
         marks.append(mark.plot(*estimate, **dashed, label="estimate from sizes"))
