@@ -31,7 +31,7 @@ read_json = documents.read_json
 Values = TypeVar("Values")
 
 
-class Columns(dict[str, Values]):
+class SavedColumns(dict[str, Values]):
     """Columns by name. One that a file lacks has no value in any row, because everything in a folder may be missing."""
 
     def __init__(self, found: Mapping[str, Values], lacking: Values) -> None:
@@ -46,8 +46,8 @@ class Columns(dict[str, Values]):
 class SavedTable:
     """The columns of one Parquet file, as arrays; a null number is NaN."""
 
-    columns: Columns[Floats]
-    texts: Columns[tuple[str, ...]]
+    columns: SavedColumns[Floats]
+    texts: SavedColumns[tuple[str, ...]]
     rows: int
     #: The columns that such a table may have; what else is asked for is a mistake. None where that is open.
     known: tuple[str, ...] | None = None
@@ -59,7 +59,7 @@ class SavedTable:
     ) -> SavedTable:  # fmt: skip
         import numpy as np
 
-        return cls(Columns(columns, np.full(rows, np.nan)), Columns(texts, ("",) * rows), rows, known)
+        return cls(SavedColumns(columns, np.full(rows, np.nan)), SavedColumns(texts, ("",) * rows), rows, known)
 
     def get(self, name: str) -> Floats | None:
         """The column, or None when the file has none of that name or only nulls."""
