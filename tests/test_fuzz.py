@@ -23,14 +23,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import flashtwin as ft
+from flashtwin import report
 from flashtwin.drives import parallelism
 from flashtwin.drives.drive import fitted_rows
 from flashtwin.drives.measuring import overhead, space_gib
 from flashtwin.drives.results import read_results
 from flashtwin.errors import FlashtwinError
-from flashtwin.judgement import judging
 from flashtwin.judgement.costs import Prices
-from flashtwin.judgement.evidence import Evidence
 from flashtwin.replays.presets import as_system
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.results import names, sweeps
@@ -144,6 +143,10 @@ def read_twin(place: Path) -> None:
 # Results, stores, recipes and other files.
 
 
+def made_study(place: Path) -> None:
+    tiny.write_study(place, gc=False, requests=400)
+
+
 def read_study(place: Path) -> None:
     """All that a report is made from."""
     found = load_any(place)
@@ -163,9 +166,9 @@ def draw_study(place: Path) -> None:
 
 
 def judge_study(place: Path) -> None:
-    """The verdicts of a report, which `report.findings` and `report.choice` make each for itself."""
-    found = load_any(place)
-    judging.findings(judging.judge(Evidence.of(found)) if isinstance(found, TraceResults) else [], 100)
+    """The verdicts of a report."""
+    report.findings(place, count=100)
+    report.choice(place)
 
 
 def read_sweep(place: Path) -> None:
@@ -213,9 +216,9 @@ def read_recipe(place: Path) -> None:
 
 
 TARGETS = {
-    "study": Target(lambda: written(lambda place: tiny.write_study(place, gc=False, requests=400)), read_study, 4),
-    "verdicts": Target(lambda: written(lambda place: tiny.write_study(place, gc=False, requests=400)), judge_study, 4),
-    "charts": Target(lambda: written(lambda place: tiny.write_study(place, gc=False, requests=400)), draw_study, 4),
+    "study": Target(lambda: written(made_study), read_study, 4),
+    "verdicts": Target(lambda: written(made_study), judge_study, 4),
+    "charts": Target(lambda: written(made_study), draw_study, 4),
     "sweep": Target(lambda: written(made_sweep), read_sweep, 5),
     "store": Target(lambda: written(made_store), read_store),
     "columns": Target(

@@ -20,8 +20,10 @@ def _is_known(value: float | None) -> TypeGuard[float]:
 
 def significant(value: float, digits: int = 3) -> str:
     """`digits` significant digits without an exponent; thousands separated by commas."""
-    if value == 0 or not _is_known(value):
-        return "0" if value == 0 else MISSING
+    if value == 0:
+        return "0"
+    if not _is_known(value):
+        return MISSING
     # The exponent after rounding: 9.996 is 10.0, not 10.00.
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
     return f"{value:,.{min(max(digits - 1 - exponent, 0), 12)}f}".replace("-", MINUS)

@@ -210,6 +210,14 @@ def test_a_table_of_other_blocks_is_named(name: str, column: str, value: object,
     assert report.findings(study, count=100)
 
 
+def test_a_preloaded_run_whose_periods_lack_a_column_is_named(study: Path) -> None:
+    tiny.edit_summary(study, "rr-ssd", lambda summary: summary["config"]["replay"].update(preload="footprint"))
+    file = study / "runs" / "rr-ssd" / "periods.parquet"
+    pq.write_table(pq.read_table(file).drop_columns("gc_programs"), file)
+    with pytest.raises(report.ReportError, match=r"runs.rr-ssd: periods: its column gc_programs is missing"):
+        report.findings(study, count=100)
+
+
 def test_a_number_that_is_none_reads_as_missing() -> None:
     writers = (units.duration, units.count, units.rate, units.size, units.ratio, units.percent, units.change)
     for write in (*writers, units.significant):

@@ -8,7 +8,8 @@ reaches beyond the margin is not told apart. Nobody is preferred for being the b
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, get_args
@@ -255,13 +256,13 @@ def loss_of(best: SavedRun, other: SavedRun, goal: Goal) -> Loss:
     if statistic not in get_args(intervals.Statistic):
         return Loss(share, why=f"none is drawn for {goal.words}")
     for run in (best, other):
-        if why := intervals.unsettled(run.setting("replay.preload"), partial(_table, run)):
+        with _results_of(run):
+            why = intervals.unsettled(run.setting("replay.preload"), partial(_table, run))
+        if why:
             return Loss(share, why=why)
     # Whether there is an honest interval is for the whole trace to tell.
-    try:
+    with _results_of(other, f", beside {best.folder.name}"):
         whole = intervals.compare(one, two, goal.kind, statistic)  # type: ignore[arg-type]
-    except ArgumentError as error:
-        raise ReportError(f"{other.folder}, beside {best.folder.name}: {error}; make these results again") from None
     rest = intervals.compare(one.every_other(1), two.every_other(1), goal.kind, statistic)  # type: ignore[arg-type]
     if isinstance(whole, intervals.Refusal):
         return Loss(share, why=whole.sentence.removeprefix("no interval: "))
@@ -287,10 +288,17 @@ def _blocks(run: SavedRun) -> Blocks | None:
 
     if not all(names.table(run.folder, name).is_file() for name in ("request_blocks", "request_block_histogram")):
         return None
-    try:
+    with _results_of(run):
         return Blocks.of(partial(_table, run))
+
+
+@contextmanager
+def _results_of(run: SavedRun, more: str = "") -> Iterator[None]:
+    """Names the place of tables that are not as a run writes them."""
+    try:
+        yield
     except ArgumentError as error:
-        raise ReportError(f"{run.folder}: {error}; make these results again") from None
+        raise ReportError(f"{run.folder}{more}: {error}; make these results again") from None
 
 
 def _table(run: SavedRun, name: str) -> Any:

@@ -218,7 +218,7 @@ def unsettled(preload: object, table: Callable[[str], ArrowTable]) -> str:
     """Why there is no interval over the transient after ageing, by the table `periods`; empty where there is none."""
     if preload != "footprint":
         return ""
-    host, collected = (arrow_table(table("periods"))[name].to_numpy() for name in ("host_programs", "gc_programs"))
+    host, collected = _columns("periods", table("periods"), ("host_programs", "gc_programs")).values()
     early = host.cumsum() <= host.sum() / 2
     halves = [(host[part].sum(), collected[part].sum()) for part in (early, ~early)]
     if not all(written for written, _ in halves):
@@ -232,10 +232,10 @@ def unsettled(preload: object, table: Callable[[str], ArrowTable]) -> str:
     )
 
 
-def _columns(name: str, table: ArrowTable) -> dict[str, Any]:
-    """The columns of a table of blocks, each whole numbers but for the kind of requests."""
+def _columns(name: str, table: ArrowTable, wanted: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The wanted columns of a table, or all that it has by its schema: whole numbers but for the kind of requests."""
     held, found = arrow_table(table), {}
-    for column in schema.TABLES[name]:
+    for column in wanted or schema.TABLES[name]:
         values = held[column].to_numpy() if column in held.column_names else None
         if values is None or (column != "kind" and values.dtype.kind not in "iu"):
             raise ArgumentError(f"{name}: its column {column} is missing, or not of whole numbers alone")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,12 +34,12 @@ Values = TypeVar("Values")
 class SavedColumns(dict[str, Values]):
     """Columns by name. One that a file lacks has no value in any row, because everything in a folder may be missing."""
 
-    def __init__(self, found: Mapping[str, Values], lacking: Values) -> None:
+    def __init__(self, found: Mapping[str, Values], lacking: Callable[[], Values]) -> None:
         super().__init__(found)
         self.lacking = lacking
 
     def __missing__(self, name: str) -> Values:
-        return self.lacking
+        return self.lacking()
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,8 @@ class SavedTable:
     ) -> SavedTable:  # fmt: skip
         import numpy as np
 
-        return cls(SavedColumns(columns, np.full(rows, np.nan)), SavedColumns(texts, ("",) * rows), rows, known)
+        numbers = SavedColumns(columns, lambda: np.full(rows, np.nan))
+        return cls(numbers, SavedColumns(texts, lambda: ("",) * rows), rows, known)
 
     def get(self, name: str) -> Floats | None:
         """The column, or None when the file has none of that name or only nulls."""

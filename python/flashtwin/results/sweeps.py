@@ -177,8 +177,9 @@ def _misfit(table: Any) -> str | None:
     texts, numbers = {*TEXTS, "trace", "system", "status", "error", "key"}, {"point", "trial"}
     lacking = {"point", "trace", "system", "status", "key"} - {*table.column_names}
     for name, values in zip(table.column_names, table.columns, strict=True):
-        wanted = str if name in texts else float if name in numbers | SUMMARY else column_kind(values)
-        if column_kind(values) not in (wanted, None) or (name in numbers and values.null_count):
+        kind = column_kind(values)
+        wanted = str if name in texts else float if name in numbers or name in SUMMARY else kind
+        if kind not in (wanted, None) or (name in numbers and values.null_count):
             lacking.add(name)
     return min(lacking, default=None)
 

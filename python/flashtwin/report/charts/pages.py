@@ -56,8 +56,7 @@ def _by_page(table: SavedTable, x: str, y: str, data: Data) -> list[mark.Mark]:
 
 
 def _sees_temperature(partitions: SavedTable | None) -> list[str]:
-    sizes = partitions.values("page_bytes") if partitions is not None else []
-    if partitions is None or not sizes:
+    if partitions is None or not (sizes := partitions.values("page_bytes")):
         return []
     page = sizes[0]
     rows = partitions.where("page_bytes", page)
