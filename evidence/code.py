@@ -42,12 +42,13 @@ def _places(root: Path, name: str) -> list[Path]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The code of a folder without its tests, or the file itself."""
+    """The code of a folder without its tests, which are folders or files of that name, or the file itself."""
     if path.is_file():
         yield path
         return
     for file in path.rglob("*"):
-        if file.suffix in {".rs", ".py", ".toml"} and file.is_file() and "tests" not in file.relative_to(path).parts:
+        is_test = "tests" in file.relative_to(path).with_suffix("").parts
+        if file.suffix in {".rs", ".py", ".toml"} and file.is_file() and not is_test:
             yield file
 
 

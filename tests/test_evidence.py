@@ -121,6 +121,10 @@ class TestStudies:
         plain = digest("fn f() -> u32 { 1 }\n")
         assert digest("// says why\n\nfn f() -> u32 { 1 }\n#[cfg(test)]\nmod tests {}\n") == plain
         assert digest("fn f() -> u32 { 2 }\n") != plain
+        for place in ("tests.rs", "a/tests.rs", "tests/whole.rs"):
+            (tmp_path / "src" / place).parent.mkdir(exist_ok=True)
+            (tmp_path / "src" / place).write_text("fn g() {}\n")
+        assert digest("fn f() -> u32 { 1 }\n") == plain
         with pytest.raises(FileNotFoundError):
             code.digest(("gone",), tmp_path)
 

@@ -309,7 +309,7 @@ fn host_reads_share_a_sense_as_a_search_of_the_queue_finds_them() {
         let mut scene = scene_of_flash_pages();
         scene.accounts.observer.0.clear();
         let mut rng = Rng::stream(12, "reads");
-        let pages: Vec<u32> = (0..600).map(|_| rng.below(range) as u32).collect();
+        let pages: Vec<u32> = (0..600).map(|_| rng.below(range)).collect();
         for (request, &page) in pages.iter().enumerate() {
             scene.read(scene.page(0, 0, page), request as u32);
         }
