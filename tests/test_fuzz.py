@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import functools
 import io
 import json
 import math
@@ -11,12 +12,14 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,9 +34,9 @@ from flashtwin.drives.results import read_results
 from flashtwin.errors import FlashtwinError
 from flashtwin.judgement.costs import Prices
 from flashtwin.replays.presets import as_system
-from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
+from flashtwin.report import rendering
 from flashtwin.results import names, sweeps
-from flashtwin.results.reading import StudyFolder, TraceResults, load_any
+from flashtwin.results.reading import StudyFolder, load_any
 from flashtwin.sweeps.store import Store
 from flashtwin.traces.reading import Reading
 
@@ -143,8 +146,19 @@ def read_twin(place: Path) -> None:
 # Results, stores, recipes and other files.
 
 
-def made_study(place: Path) -> None:
-    tiny.write_study(place, gc=False, requests=400)
+@functools.cache
+def made_study() -> list[Folder]:
+    """A study with candidates, causes, other speeds and other moments of acknowledgement; what no page reads is out."""
+
+    def write(place: Path) -> None:
+        ft.study(
+            tiny.trace(400), place, ["conventional", "ca-ssd", "rr-ssd"], settings=tiny.DRIVE, effort=100,
+            speeds=(10.0, 30.0), vary_acknowledgement=True, report=False,
+        )  # fmt: skip
+        shutil.rmtree(place / "grounds")
+        (place / "causes" / "replays.json").unlink()
+
+    return written(write)
 
 
 def read_study(place: Path) -> None:
@@ -157,12 +171,12 @@ def read_study(place: Path) -> None:
     found.characterization, found.fact("requests")
 
 
-def draw_study(place: Path) -> None:
-    """All charts of a report, but for their pictures."""
-    found = load_any(place)
-    charts = {**WORKLOAD_CHARTS, **(CHARTS if isinstance(found, StudyFolder) else {})}
-    for chart in charts.values() if isinstance(found, TraceResults) else ():
-        chart.draw(found)
+def write_page(place: Path) -> None:
+    """A report with the data of all its charts, but without pictures, which take seconds."""
+    kind = report._kind(place)
+    found = kind.load(place)
+    with mock.patch.dict(os.environ, {rendering.VARIABLE: rendering.NONE}):
+        kind.page(found, [rendering.render(chart, found) for chart in kind.charts(found)])
 
 
 def judge_study(place: Path) -> None:
@@ -174,6 +188,7 @@ def judge_study(place: Path) -> None:
 def read_sweep(place: Path) -> None:
     found = sweeps.load(place)
     found.counts, found.best, found.axes, found.effects, found.seeds, found.best_trial  # noqa: B018 - makes them
+    write_page(place)
 
 
 def made_sweep(place: Path) -> None:
@@ -216,9 +231,11 @@ def read_recipe(place: Path) -> None:
 
 
 TARGETS = {
-    "study": Target(lambda: written(made_study), read_study, 4),
-    "verdicts": Target(lambda: written(made_study), judge_study, 4),
-    "charts": Target(lambda: written(made_study), draw_study, 4),
+    "study": Target(made_study, read_study, 4),
+    "verdicts": Target(made_study, judge_study, 4),
+    "page": Target(made_study, write_page, 4),
+    "collection": Target(lambda: written(lambda place: tiny.write_collection(place, 3)), write_page, 20),
+    "reproduction": Target(lambda: written(tiny.write_reproduction), write_page, 20),
     "sweep": Target(lambda: written(made_sweep), read_sweep, 5),
     "store": Target(lambda: written(made_store), read_store),
     "columns": Target(
@@ -243,7 +260,7 @@ TARGETS = {
 }  # fmt: skip
 
 OTHERS: list[Any] = [
-    None, True, -1, 0, 1e15, 10**30, 1e400, float("nan"), "", "many", "9" * 400, [], [1], {}, {"a": 1},
+    None, True, -1, 0, 1e15, 10**30, 10**400, 1e400, float("nan"), "", "many", "9" * 400, [], [1], {}, {"a": 1},
 ]  # fmt: skip
 NUMBERS = [
     b"-1", b"0", b"1", b"999999999", b"18446744073709551616", b"1e300", b"1e999", b"nan", b'"', b"[", b",", b"\n",

@@ -19,8 +19,12 @@ from flashtwin.causes.replaying import Budget
 from flashtwin.causes.stored import system_of
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.judgement.goals import goal_of
+from flashtwin.report.reproduction import VERDICTS
 from flashtwin.results import names, rows
+from flashtwin.results.folder import write_json, write_table
+from flashtwin.results.frames import table_of
 from flashtwin.results.keys import traits
+from flashtwin.sweeps import across
 from flashtwin.sweeps.across import CharacterizedTrace
 
 PERIOD_S = 120
@@ -239,3 +243,70 @@ def made_characterization(name: str = "made-up", seed: int = 7, **options: Any) 
 def write_characterization(folder: Path, name: str = "made-up", seed: int = 7, **options: Any) -> Path:
     """Writes a folder as `flashtwin characterize` does, without its report."""
     return made_characterization(name, seed, **options).write(folder)
+
+
+def write_collection(path: Path, traces: int) -> Path:
+    """A folder of many traces as `characterize` writes it, but for the traces themselves."""
+    found = [characterized(f"t{seed}", seed, "mail" if seed % 2 else "web") for seed in range(traces)]
+    who = across.entrants(found)
+    columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
+    kinds = [pa.string(), pa.string(), pa.float64(), pa.string(), pa.float64(), pa.string()]
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    path.mkdir(parents=True, exist_ok=True)
+    flat = [{"trace": trace.name, "category": trace.category, **trace.row} for trace in found]
+    write_table(path / "traces.parquet", table_of(flat))
+    write_table(path / "distributions.parquet", pa.table(dict(zip(across.COLUMNS, arrays, strict=True))))
+    write_json(path / "traces.json", {"flashtwin": "0.1.0", "counts": who.counts})
+    failure = {"trace": "bad <b>", "message": "bad.csv:7: size '40x6' is not a number of bytes"}
+    write_json(path / "failures.json", {"failures": [failure]})
+    return path
+
+
+def claim(
+    verdict: str, low: float | None, high: float | None, measured: float | None, unit: str = "%"
+) -> dict[str, Any]:
+    return {
+        "subject": "web <vm>", "quantity": "reads", "published_low": low, "published_high": high,
+        "measured": measured, "unit": unit, "verdict": verdict, "why": "" if measured is not None else "no trace",
+    }  # fmt: skip
+
+
+def item(name: str, verdict: str, chart: dict[str, Any] | None) -> dict[str, Any]:
+    return {
+        "id": name, "title": f"Title of {name}", "place": f"Place of {name}", "verdict": verdict,
+        "counts": dict.fromkeys(VERDICTS, 1), "orders": [2, 3], "chart": chart, "notes": ["A note of 12 %."],
+        "claims": [
+            claim("agrees", 26.6, 26.6, 26.5), claim("not measurable", 1.0, None, None, "x"),
+            claim("agrees in sign and order", 71.0, 71.0, 7.1), claim("agrees in sign and order", 17.0, 57.0, 60.0),
+        ],
+        "tables": [{"title": "More", "header": ["a", "b"], "rows": [["<x>", "1"]]}],
+        "explanation": "Since it is so.", "ours": name == "two",
+        "first": {"verdict": "agrees", "changed": "2026-11-25", "words": "it was otherwise"} if name == "two" else None,
+    }  # fmt: skip
+
+
+BARS = {
+    "form": "bars", "title": "reads", "groups": ["a", "b", "c"], "y_label": "time saved, %", "stacked": False,
+    "series": [{"name": "RR-SSD", "measured": [10.0, None, -3.0], "published": [12.0, 20.0, None]},
+               {"name": "Oracle", "measured": [20.0, 30.0, 5.0], "published": []}],
+}  # fmt: skip
+STACK = {**BARS, "stacked": True, "title": "writes"}
+LINES = {
+    "form": "lines", "title": "", "x_label": "day", "y_label": "%", "x_log": False, "y_log": True,
+    "series": [{"name": "x", "x": [1.0, 2.0, 3.0], "y": [1.0, 100.0, None]}],
+    "published": [{"name": "x", "x": 2.0, "y": 50.0}],
+}  # fmt: skip
+
+
+def write_reproduction(folder: Path) -> None:
+    """A paper of three items, as `flashtwin reproduce` writes it, without its report."""
+    items = [
+        item("one", "agrees", {"panels": [BARS, STACK]}),
+        item("two", "disagrees", {"panels": [LINES] * 4}),
+        item("three", "not measurable", None),
+    ]
+    workload = {"name": "webvm", "kind": "synthetic", "label": "recipe x", "scale": 0.1,
+                "statistics": [{**claim("disagrees", 1.0, 1.0, 9.0), "place": "Table III"}]}  # fmt: skip
+    paper = {"id": "rr-ssd", "title": "A title", "citation": "Somebody", "setting": "The `device`.", "seed": 0,
+             "period_s": 86400.0, "workloads": [workload], "items": items}  # fmt: skip
+    (folder / "reproduction.json").write_text(json.dumps({"flashtwin": "0.1.0", "papers": [paper]}))

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from test_page import check
 from tests import tiny
@@ -14,29 +13,12 @@ from flashtwin import report
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.report.charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.declared import Drawing
-from flashtwin.results import folder
 from flashtwin.results.reading import Collection, StudyFolder, TraceResults, load, load_any
-from flashtwin.sweeps import across
-
-
-def write_collection(path: Path, traces: int) -> Path:
-    """A folder of many traces as `characterize` writes it, but for the traces themselves."""
-    found = (tiny.characterized(f"t{seed}", seed, "mail" if seed % 2 else "web") for seed in range(traces))
-    who = across.entrants(list(found))
-    columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
-    kinds = [pa.string(), pa.string(), pa.float64(), pa.string(), pa.float64(), pa.string()]
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    path.mkdir(parents=True, exist_ok=True)
-    folder.write_table(path / "distributions.parquet", pa.table(dict(zip(across.COLUMNS, arrays, strict=True))))
-    folder.write_json(path / "traces.json", {"flashtwin": "0.1.0", "counts": who.counts})
-    failure = {"trace": "bad <b>", "message": "bad.csv:7: size '40x6' is not a number of bytes"}
-    folder.write_json(path / "failures.json", {"failures": [failure]})
-    return path
 
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_collection(tmp_path_factory.mktemp("collection"), 5)
+    return tiny.write_collection(tmp_path_factory.mktemp("collection"), 5)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +51,7 @@ def test_draws_says_and_gives_data(name: str, collection: Path) -> None:
 
 
 def test_one_trace_is_enough_to_draw_and_nobody_is_said(tmp_path: Path) -> None:
-    nobody, one = (write_collection(tmp_path / f"{traces}", traces) for traces in (0, 1))
+    nobody, one = (tiny.write_collection(tmp_path / f"{traces}", traces) for traces in (0, 1))
     for name in ACROSS_CHARTS:
         assert draw(name, one).frame is not None
         assert draw(name, nobody).frame is None

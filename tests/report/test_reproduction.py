@@ -1,69 +1,23 @@
 """The page of published beside measured: whole, self-contained, the same every time, and seen in a browser."""
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from test_page import check
+from tests import tiny
 from tests.browser import readable
 from tests.conftest import contents
 
 from flashtwin import report
 from flashtwin.report.charts import reproduced
-from flashtwin.report.reproduction import VERDICTS, published, value
-
-
-def claim(
-    verdict: str, low: float | None, high: float | None, measured: float | None, unit: str = "%"
-) -> dict[str, Any]:
-    return {
-        "subject": "web <vm>", "quantity": "reads", "published_low": low, "published_high": high,
-        "measured": measured, "unit": unit, "verdict": verdict, "why": "" if measured is not None else "no trace",
-    }  # fmt: skip
-
-
-def item(name: str, verdict: str, chart: dict[str, Any] | None) -> dict[str, Any]:
-    return {
-        "id": name, "title": f"Title of {name}", "place": f"Place of {name}", "verdict": verdict,
-        "counts": dict.fromkeys(VERDICTS, 1), "orders": [2, 3], "chart": chart, "notes": ["A note of 12 %."],
-        "claims": [
-            claim("agrees", 26.6, 26.6, 26.5), claim("not measurable", 1.0, None, None, "x"),
-            claim("agrees in sign and order", 71.0, 71.0, 7.1), claim("agrees in sign and order", 17.0, 57.0, 60.0),
-        ],
-        "tables": [{"title": "More", "header": ["a", "b"], "rows": [["<x>", "1"]]}],
-        "explanation": "Since it is so.", "ours": name == "two",
-        "first": {"verdict": "agrees", "changed": "2026-11-25", "words": "it was otherwise"} if name == "two" else None,
-    }  # fmt: skip
-
-
-BARS = {
-    "form": "bars", "title": "reads", "groups": ["a", "b", "c"], "y_label": "time saved, %", "stacked": False,
-    "series": [{"name": "RR-SSD", "measured": [10.0, None, -3.0], "published": [12.0, 20.0, None]},
-               {"name": "Oracle", "measured": [20.0, 30.0, 5.0], "published": []}],
-}  # fmt: skip
-STACK = {**BARS, "stacked": True, "title": "writes"}
-LINES = {
-    "form": "lines", "title": "", "x_label": "day", "y_label": "%", "x_log": False, "y_log": True,
-    "series": [{"name": "x", "x": [1.0, 2.0, 3.0], "y": [1.0, 100.0, None]}],
-    "published": [{"name": "x", "x": 2.0, "y": 50.0}],
-}  # fmt: skip
+from flashtwin.report.reproduction import published, value
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reproduction")
-    items = [
-        item("one", "agrees", {"panels": [BARS, STACK]}),
-        item("two", "disagrees", {"panels": [LINES] * 4}),
-        item("three", "not measurable", None),
-    ]
-    workload = {"name": "webvm", "kind": "synthetic", "label": "recipe x", "scale": 0.1,
-                "statistics": [{**claim("disagrees", 1.0, 1.0, 9.0), "place": "Table III"}]}  # fmt: skip
-    paper = {"id": "rr-ssd", "title": "A title", "citation": "Somebody", "setting": "The `device`.", "seed": 0,
-             "period_s": 86400.0, "workloads": [workload], "items": items}  # fmt: skip
-    (folder / "reproduction.json").write_text(json.dumps({"flashtwin": "0.1.0", "papers": [paper]}))
+    tiny.write_reproduction(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FLASHTWIN_CHARTS", "page")
         report.build(folder)
@@ -105,14 +59,14 @@ def test_the_page_holds_every_item(folder: Path) -> None:
 
 
 def test_bars_and_lines_are_those_of_the_paper() -> None:
-    drawing = reproduced.draw([BARS, STACK])
+    drawing = reproduced.draw([tiny.BARS, tiny.STACK])
     beside, stacked = drawing.frame.panels
     assert [mark.args[1] for mark in beside.marks if mark.method == "bar"] == [[10.0, 0.0, -3.0], [20.0, 30.0, 5.0]]
     assert [mark.args[3] for mark in stacked.marks if mark.method == "bar"] == [[0.0] * 3, [10.0, 0.0, -3.0]]
     assert [mark.args[1] for mark in beside.marks if mark.method == "plot"] == [(12.0, 20.0)]
     assert [key.label for key in drawing.frame.keys] == ["RR-SSD", "Oracle", "published"]
-    wide = {**LINES, "x_log": True, "y_log": False, "points": True}
-    drawing = reproduced.draw([LINES, wide])
+    wide = {**tiny.LINES, "x_log": True, "y_log": False, "points": True}
+    drawing = reproduced.draw([tiny.LINES, wide])
     days, points = drawing.frame.panels
     assert [mark.args for mark in days.marks] == [((1.0, 2.0), (1.0, 100.0)), ([2.0], [50.0])]
     assert (days.x.ticks, days.y.log, points.x.ticks) == ("whole", True, "log counts")
@@ -120,10 +74,10 @@ def test_bars_and_lines_are_those_of_the_paper() -> None:
 
 
 def test_published_ranges_in_words() -> None:
-    assert published(claim("agrees", 17.0, 57.0, None)) == "17 to 57 %"
-    assert published(claim("agrees", None, 8.0, None)) == "at most 8 %"
-    assert published(claim("agrees", 0.0, None, None, "points")) == "above 0"
-    assert published(claim("agrees", None, None, None)) == "–"
+    assert published(tiny.claim("agrees", 17.0, 57.0, None)) == "17 to 57 %"
+    assert published(tiny.claim("agrees", None, 8.0, None)) == "at most 8 %"
+    assert published(tiny.claim("agrees", 0.0, None, None, "points")) == "above 0"
+    assert published(tiny.claim("agrees", None, None, None)) == "–"
     assert value(-1234.5, "erases") == "−1,234 erases"
     assert value(0.0915, "%") == "0.0915 %"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flashtwin.judgement.catalogue import Change, Level, Levels, Sets, Subject, times_the_dies
-from flashtwin.judgement.goals import TIME
+from flashtwin.results.figures import TIME
 
 #: Transfers a second, in millions, at which the largest page takes less than a nanosecond.
 _FREE_BUS_MT_S = 1e9

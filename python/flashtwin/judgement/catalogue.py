@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashtwin.judgement.goals import TIME, VOLUMES, Figures, Goal
+from flashtwin.judgement.goals import VOLUMES, Figures, Goal
+from flashtwin.results.figures import TIME
 from flashtwin.results.keys import K
 from flashtwin.results.rows import PAGE_SIZES
 from flashtwin.results.trees import dig

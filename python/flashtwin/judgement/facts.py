@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from flashtwin import units
-from flashtwin.results.reading import SavedRun, StudyFolder, as_number
-from flashtwin.results.trees import dig
+from flashtwin.results.reading import SavedRun, StudyFolder
+from flashtwin.results.trees import as_number, dig
 
 #: The parts of a response time that are waiting, by the resource waited for, in the order in which they are stacked.
 WAITS = (

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from flashtwin import units
 from flashtwin.errors import ArgumentError, ConfigError
-from flashtwin.results.figures import SHORT, Figure, figure
+from flashtwin.results.figures import SHORT, TIME, Figure, figure
 from flashtwin.results.ledger import ALL, SERVICE, SLOWEST_PERCENT, SLOWEST_PERMILLE
 from flashtwin.results.trees import dig, leaves
 
@@ -15,8 +15,6 @@ from flashtwin.results.trees import dig, leaves
 KINDS = {"all": "requests", "read": "reads", "write": "writes", "flush": "flushes"}
 #: The requests of the wait ledger that stand nearest to a percentile.
 _SLOWEST = dict.fromkeys(("p95", "p99"), SLOWEST_PERCENT) | dict.fromkeys(("p99_9", "p99_99", "max"), SLOWEST_PERMILLE)
-#: The goal of a closed loop: how long the drive takes for the whole trace.
-TIME = Figure("time", "completed_ns", "time for the whole trace")
 #: The number of volumes among the figures of a replay; 0 of a trace that has one.
 VOLUMES = "volumes"
 _WORDS = {

@@ -140,7 +140,7 @@ def _shortened(of: Evidence, verdicts: Sequence[Verdict]) -> list[Verdict]:
         return list(verdicts)
     names = {one.words: f"`{one.run.name}`" for one in of.decision.candidates}
     # Candidates on other grounds may have other settings as well.
-    names |= {one["words"]: one["words"] for one in (of.candidates["acknowledged"] or {"others": ()})["others"]}
+    names |= {one["words"]: one["words"] for one in (of.candidates.get("acknowledged") or {"others": ()})["others"]}
     pattern, known = "|".join(map(re.escape, sorted(names, key=len, reverse=True))), set[str]()
 
     def name(mention: re.Match[str]) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 from flashtwin import units
 from flashtwin.judgement import facts
 from flashtwin.results import ground
-from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, as_number
-from flashtwin.results.trees import dig, leaves, literal
+from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults
+from flashtwin.results.trees import as_number, dig, leaves, literal
 
 
 def settings(run: SavedRun) -> list[tuple[str, str]]:

@@ -18,8 +18,8 @@ from flashtwin.judgement import judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.goals import goal_of
 from flashtwin.judgement.verdict import CHOICE, Verdict
-from flashtwin.results.reading import Collection, StudyFolder, TraceResults, as_number, load_any
-from flashtwin.results.trees import dig, leaves
+from flashtwin.results.reading import Collection, StudyFolder, TraceResults, load_any
+from flashtwin.results.trees import as_number, dig, leaves
 
 from . import choices, colours, tables
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
@@ -147,13 +147,13 @@ def _of_collection(results: Collection) -> dict[str, Any]:
         ("write_amplification", "In the statistics of write amplification (100,000 page writes, 4 of each sector)"),
         ("read_amplification", "In the statistics of reading (5,000 reads)"),
     )
-    rows = [(label, units.count(float(number[key]))) for key, label in labels if key in number]
-    rows.append(("Could not be characterized", units.count(float(len(results.failures)))))
+    rows = [(label, units.count(as_number(number[key]))) for key, label in labels if key in number]
+    rows.append(("Could not be characterized", units.count(len(results.failures))))
     return {
         "kicker": "Workloads report",
         "parts": ACROSS_SECTIONS,
         "title": results.folder.resolve().name,
-        "facts_line": f"{units.count(float(number.get('traces', 0)))} traces",
+        "facts_line": f"{units.count(as_number(number.get('traces', 0)))} traces",
         "workload_facts": rows,
         "failures": results.failures,
         "traces": tables.traces(results),

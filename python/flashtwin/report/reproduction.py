@@ -5,7 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jinja2
+
 from flashtwin import units
+from flashtwin.errors import ReportError
 from flashtwin.results import names
 from flashtwin.results.reading import read_json
 
@@ -24,7 +27,23 @@ VERDICTS = {
 
 
 def load(folder: Path | str) -> Mapping[str, Any]:
-    return read_json(Path(folder) / names.REPRODUCTION)
+    """The results of a reproduction.
+
+    Raises:
+        ReportError: no page can be made from them: the file is damaged, or another version wrote it.
+    """
+    path = Path(folder) / names.REPRODUCTION
+    found = read_json(path)
+    # All that a page shows, without pictures: it takes a few ms, and names the file before seconds are spent on these.
+    try:
+        for chart in charts(found):
+            chart.draw(found)
+        page(found, [])
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, jinja2.TemplateError) as error:
+        raise ReportError(
+            f"{path}: not as this version writes it ({type(error).__name__}: {error}); run `flashtwin reproduce` again"
+        ) from error
+    return found
 
 
 def charts(results: Mapping[str, Any]) -> list[Chart[Any]]:

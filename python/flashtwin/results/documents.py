@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,20 @@ def json_or_none(path: Path) -> Any:
 
 def read_json(path: Path) -> Mapping[str, Any]:
     """A JSON object from a file, or `ReportError` naming file, line and column."""
+
+    # All that is written is finite, so that no reader of a number asks.
+    def finite(text: str) -> float:
+        if not math.isfinite(value := float(text)):
+            raise ReportError(f"{path}: {text:.20} is no finite number")
+        return value
+
+    def whole(text: str) -> int:
+        # Beyond three hundred digits there is no float of it.
+        return int(text) if len(text) < 300 else int(finite(text))
+
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        value = json.loads(text, parse_float=finite, parse_int=whole, parse_constant=finite)
     except FileNotFoundError:
         raise ReportError(f"{path}: not found") from None
     except json.JSONDecodeError as error:

@@ -73,6 +73,10 @@ class Figure:
         return units.ratio(value) if self.path == "write_amplification" else units.count(value)
 
 
+#: How long a drive takes for the whole trace: the goal of a closed loop.
+TIME = Figure("time", "completed_ns", "time for the whole trace")
+
+
 @dataclass(frozen=True)
 class Bound:
     figure: Figure

@@ -18,7 +18,7 @@ from typing import Any
 
 from flashtwin import units
 from flashtwin.results.keys import KEYS, Config, K, mattering, table_of, traits
-from flashtwin.results.trees import dig, leaves, literal
+from flashtwin.results.trees import as_number, dig, leaves, literal
 
 #: Names and labels: no result depends on them.
 LABELS = frozenset(name for name, key in KEYS.items() if key.label)
@@ -128,11 +128,11 @@ def zeroes(trace: Mapping[str, Any], configs: Mapping[str, Config]) -> str | Non
         trace: the trace's `info`, as a study keeps it.
         configs: resolved configurations by system.
     """
-    shares = {word: trace.get(f"zero_{word}_percent") or 0.0 for word in ("read", "write")}
-    values = {dig(config, "ftl.zero_page") for config in configs.values()}
+    shares = {word: as_number(trace.get(f"zero_{word}_percent")) or 0.0 for word in ("read", "write")}
+    values = {str(dig(config, "ftl.zero_page")) for config in configs.values()}
     if max(shares.values()) < ZEROES_PERCENT or len(values) != 1:
         return None
-    value = str(values.pop())
+    value = values.pop()
     told = (
         f"Zeroes are {units.percent(shares['read'])} of page reads and {units.percent(shares['write'])} of page writes."
     )

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from flashtwin.errors import ReportError
-from flashtwin.results import documents, formats, keys, names, schema
+from flashtwin.results import documents, formats, keys, names, schema, shapes
 from flashtwin.results.folder import VERSION
-from flashtwin.results.trees import dig, leaves
+from flashtwin.results.trees import as_number, dig, leaves
 
 if TYPE_CHECKING:
     import numpy as np
@@ -242,26 +242,31 @@ class StudyFolder(TraceResults):
     @cached_property
     def explained(self) -> Mapping[str, Mapping[str, Any]]:
         """The bottlenecks of the runs, by run, in their order; empty where nobody looked."""
-        found = {run.name: self._beside(names.explained_file(self.folder, run.name)) for run in self.runs}
+        files = {run.name: names.explained_file(self.folder, run.name) for run in self.runs}
+        found = {name: self._beside(file, shapes.EXPLAINED) for name, file in files.items()}
         return {name: data for name, data in found.items() if data}
 
     @cached_property
     def candidates(self) -> Mapping[str, Any]:
         """The systems with their best settings, and how they were found; empty where nobody looked."""
-        return self._beside(self.folder / names.CANDIDATES)
+        return self._beside(self.folder / names.CANDIDATES, shapes.CANDIDATES)
 
     @cached_property
     def grounds(self) -> Mapping[str, Any]:
         """The table of choices on several drives and loads; empty where nobody asked for it."""
-        return self._beside(self.folder / names.CHOICES)
+        return self._beside(self.folder / names.CHOICES, shapes.GROUNDS)
 
-    def _beside(self, path: Path) -> Mapping[str, Any]:
+    def _beside(self, path: Path, shape: Any) -> Mapping[str, Any]:
         """The content of a file; empty without one, and in a folder of an earlier format, as `problems` says."""
         found = read_json(path) if path.is_file() else {}
         old = formats.lacking(path, found, command := f"flashtwin study TRACE --out {self.folder}") if found else ""
         if old and not formats.lacking(self.folder / names.STUDY, self.info, command):
             raise ReportError(f"{path}: {old[:1].lower() + old[1:]}")
-        return {} if old else found
+        if not found or old:
+            return {}
+        if (wrong := shapes.misfit(found, shape)) is not None:
+            raise ReportError(f"{path}: its value '{wrong}' is missing or of another kind; make it again: `{command}`")
+        return found
 
     def others(self, run: SavedRun) -> tuple[SavedRun, ...]:
         return tuple(other for other in self.runs if other is not run)
@@ -417,10 +422,3 @@ def read_arrow(path: Path) -> Any:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ReportError(f"{path}: not a readable Parquet file ({error}); make these results again") from None
     return table
-
-
-def as_number(value: Any) -> float | None:
-    """A finite number, or None; booleans are not numbers here."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if math.isfinite(value) else None

@@ -1,5 +1,6 @@
 """Reads the folder of a sweep: its points in order and the figures of each. Reads files only."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin.errors import ReportError
-from flashtwin.results import figures, names
+from flashtwin.results import figures, names, shapes
 from flashtwin.results import over as across
 from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.figures import Figure
 from flashtwin.results.formats import lacking
 from flashtwin.results.keys import K
-from flashtwin.results.reading import as_number, column_kind, read_arrow, read_json
+from flashtwin.results.reading import column_kind, read_arrow, read_json
 from flashtwin.results.schema import SUMMARY, TEXTS
+from flashtwin.results.trees import as_number
 from flashtwin.results.variation import PointColumns, columns, is_seed
 
 #: The key that says how many requests are under way in a closed loop; with 0 the trace's clock says when they come.
@@ -167,7 +169,9 @@ def load(folder: Path | str) -> SavedSweep:
     if wrong := _misfit(table):
         raise ReportError(f"{file}: its column {wrong} is missing or of another kind; sweep again")
     rows = table.to_pylist()
-    if len(rows) != len(plan["points"]):
+    of_plan, of_rows = ([(one["trace"], one["system"]) for one in of] for of in (plan["points"], rows))
+    known = itertools.product((one["name"] for one in plan["traces"]), plan["systems"])
+    if of_plan != of_rows or not {*of_plan} <= {*known}:
         raise ReportError(f"{path}: table and points of the sweep do not belong together; sweep again")
     return SavedSweep(path, plan, rows)
 
@@ -188,21 +192,6 @@ def read_plan(folder: Path) -> Mapping[str, Any]:
     file = folder / names.SWEEP
     plan = read_json(file)
     lacking(file, plan, f"flashtwin sweep TRACE --out {folder}")
-    if not _is_plan(plan):
-        raise ReportError(f"{file}: not the plan of a sweep; sweep again")
+    if (wrong := shapes.misfit(plan, shapes.PLAN)) is not None:
+        raise ReportError(f"{file}: its value '{wrong}' is missing or of another kind; sweep again")
     return plan
-
-
-def _is_plan(found: Mapping[str, Any]) -> bool:
-    """Whether the parts that are read are of the kind that a sweep writes, because a damaged file may have others."""
-    axes, search = found.get("axes"), found.get("search") or {}
-    if not isinstance(axes, dict) or not isinstance(search, dict):
-        return False
-    lists = [found.get(one) for one in ("traces", "systems", "points", "trade")]
-    lists += [*axes.values(), *(search.get(one, []) for one in ("minimize", "maximize"))]
-    if not all(isinstance(one, list) for one in lists):
-        return False
-    return all(
-        isinstance(one, dict) and isinstance(one.get("point"), int) and isinstance(one.get("ignored") or [], list)
-        for one in found["points"]
-    )

@@ -1,5 +1,6 @@
 """Configurations and results as nested mappings: values by dotted path, and how a value is written."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,16 @@ def dig(tree: Any, path: str) -> Any:
             return None
         tree = tree.get(key)
     return tree
+
+
+def as_number(value: Any) -> float | None:
+    """A finite number, or None; booleans are not numbers here."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # An integer of hundreds of digits.
+        return None
 
 
 def literal(value: Any) -> str:

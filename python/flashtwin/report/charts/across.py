@@ -1,5 +1,6 @@
 """Charts over many traces: boxes, lines with intervals, histograms and scatters out of `distributions` (SWC)."""
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -155,10 +156,10 @@ def _lowest(table: SavedTable) -> Panel:
 
 
 def _lowest_by_page(table: SavedTable) -> Panel:
-    series = sorted(_series(table).items(), key=lambda one: float(one[0]))
+    series = sorted((int(name), rows) for name, rows in _series(table).items() if name.isdecimal())
     marks = [
-        mark.small_dots(_statistic(rows, "median"), colour, plain_size(float(name)))
-        for (name, rows), colour in zip(series, colours.ordered(len(series)), strict=True)
+        mark.small_dots(_statistic(rows, "median"), colour, plain_size(size))
+        for (size, rows), colour in zip(series, colours.ordered(len(series)), strict=True)
     ]
     x_axis = Axis("partitions N")
     return Panel(marks, "Median f_min(N) by page size", x_axis, _RATIOS, "both", ("upper right", None, 2))
@@ -171,9 +172,9 @@ def _lowest_by_page(table: SavedTable) -> Panel:
 def across_write_amplification(results: Collection) -> Drawing:
     """Means by partitions; percentiles at the lowest over-provisioning; means by page size (Fig. 2, 3, 7)."""
     means, spread, sizes = (results.figure(name) for name in ("2", "3", "7"))
-    if means is None:
-        return _nobody(results, "write_amplification")
     series = _series(means)
+    if means is None or not series:
+        return _nobody(results, "write_amplification")
     marks = []
     for (name, rows), colour in zip(series.items(), reversed(colours.ordered(len(series))), strict=True):
         marks += _interval(rows, colour, name)
@@ -190,7 +191,7 @@ def _by_size(table: SavedTable | None) -> Panel:
     series = _series(table)
     lowest = [name for name in series if name.split(",")[0] == next(iter(series)).split(",")[0]]
     # The numbers of partitions that the paper's figure shows, where there are such.
-    lowest = [name for name in lowest if name.split()[-2] in ("2", "8", "16")] or lowest[:3]
+    lowest = [name for name in lowest if re.search(r" (2|8|16) partitions$", name)] or lowest[:3]
     marks = []
     for name, colour in zip(lowest, colours.ordered(len(lowest)), strict=True):
         marks += _interval(series[name], colour, name.partition(", ")[2])
@@ -208,9 +209,9 @@ def _sees_spread(table: SavedTable) -> list[str]:
             f"At OP 50 % with 4 partitions {units.percent(low)} of the traces stay below a write amplification of 1.05 "
             "(SWC: almost 80 %)."
         )
-    first, rows = next(iter(_series(table).items()))
+    first, rows = next(iter(_series(table).items()), ("", table))
     x, median = _statistic(rows, "median")
-    if x.size > 1:
+    if first and x.size > 1:
         sentences.append(
             f"At {first} the median falls from {units.ratio(float(median[0]))} with {x[0]:.0f} to "
             f"{units.ratio(float(median.min()))} with {x[int(median.argmin())]:.0f} partitions."
@@ -260,7 +261,7 @@ def across_read_amplification(results: Collection) -> Drawing:
     left = Panel(marks, "Read amplification by page size", x_axis, Axis(ticks="doublings"), sticky=False)
     below = [
         _discount(rows, name, labelled=place == 0 or is_column())
-        for place, (name, rows) in enumerate(_series(discounts).items())
+        for place, (name, rows) in enumerate(_discounts(discounts).items())
     ]
     rows = [[left, _estimates(estimates)]]
     if below or not is_column():
@@ -281,21 +282,21 @@ def _estimates(table: SavedTable | None) -> Panel:
     return Panel(marks, title, Axis("estimate from request sizes"), grid="both", legend=("upper left", "cache, pages"))
 
 
-def _discount(table: SavedTable, name: str, *, labelled: bool) -> Panel:
+def _discounts(table: SavedTable | None) -> dict[tuple[str, str], SavedTable]:
+    """The points of each page size and cache, both in words."""
+    found = ((re.fullmatch(r"pages of (\d+), cache of (\d+)", name), of) for name, of in _series(table).items())
+    return {(plain_size(int(name[1])), name[2]): of for name, of in found if name}
+
+
+def _discount(table: SavedTable, name: tuple[str, str], *, labelled: bool) -> Panel:
     x, y = _statistic(table, "trace")
     ends = np.array([0.0, float(x.max()) if x.size else 1.0])
     marks = [mark.plot(x, y, "o", color=HUE, markersize=3.5), _line(ends, 1.0, 0.0)]
     slope, intercept = _single(table, "slope"), _single(table, "intercept")
     if slope is not None and intercept is not None:
         marks.append(mark.plot(ends, slope * ends + intercept, color=colours.HUES[2][0], linewidth=1.5))
-    page, cache = _page_and_cache(name)
     y_axis = Axis("estimate less RA") if labelled else Axis()
-    return Panel(marks, f"{page}, cache of {cache}", Axis("locality discount"), y_axis, "both")
-
-
-def _page_and_cache(name: str) -> tuple[str, str]:
-    page, cache = (float(part.rpartition(" ")[2]) for part in name.split(","))
-    return plain_size(page), f"{cache:.0f}"
+    return Panel(marks, ", cache of ".join(name), Axis("locality discount"), y_axis, "both")
 
 
 def _line(x: Floats, slope: float, intercept: float) -> mark.Mark:
@@ -311,10 +312,9 @@ def _sees_reading(sizes: SavedTable, discounts: SavedTable | None) -> list[str]:
             f"At {plain_size(float(x[-1]))} the highest read amplification is {units.ratio(float(most[-1]))}, "
             f"{share} of the page in sectors (SWC: never above 50 %)."
         )
-    for name, rows in reversed(_series(discounts).items()):
+    for (page, cache), rows in reversed(_discounts(discounts).items()):
         slope, fit = _single(rows, "slope"), _single(rows, "r_squared")
         if slope is not None and fit is not None:
-            page, cache = _page_and_cache(name)
             sentences.append(
                 f"With pages of {page} and a cache of {cache} the difference to the estimate is "
                 f"{units.significant(slope)} times the locality discount (R² {units.significant(fit, 2)}; the model "

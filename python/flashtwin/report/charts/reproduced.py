@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flashtwin.results.trees import as_number
+
 from .. import colours, mark
 from ..declared import Axis, Cell, Data, Drawing, Frame, LegendEntry, Panel, line_key, patch_key, shorten
 
@@ -40,13 +42,14 @@ def _bars(panel: PaperPanel, hues: Mapping[str, str]) -> Panel:
     marks = []
     for place, one in enumerate(series):
         shift = 0.0 if stacked else (place - (len(series) - 1) / 2) * width
-        heights = [value if value is not None else 0.0 for value in one["measured"]]
+        heights = [as_number(value) or 0.0 for value in one["measured"]]
         x = [group + shift for group in range(len(groups))]
         look = {"color": hues[one["name"]], "linewidth": 0}
         marks.append(mark.bar(x, heights, width * 0.92, base if stacked else None, **look))
         if stacked:
             base = [low + high for low, high in zip(base, heights, strict=True)]
-        known = [(at, value) for at, value in zip(x, one["published"], strict=False) if value is not None]
+        of_paper = map(as_number, one["published"])
+        known = [(at, value) for at, value in zip(x, of_paper, strict=False) if value is not None]
         marks += [mark.plot(*zip(*known, strict=True), **PUBLISHED)] if known else []
     marks.append(mark.axhline(0.0, color=colours.MUTED, linewidth=0.7))
     if len(groups) > FEW_GROUPS * 3:
@@ -58,7 +61,8 @@ def _bars(panel: PaperPanel, hues: Mapping[str, str]) -> Panel:
 def _lines(panel: PaperPanel, hues: Mapping[str, str]) -> Panel:
     marks = []
     for one in panel["series"]:
-        known = [(x, y) for x, y in zip(one["x"], one["y"], strict=True) if y is not None]
+        points = zip(map(as_number, one["x"]), map(as_number, one["y"]), strict=True)
+        known = [(x, y) for x, y in points if x is not None and y is not None]
         if known:
             look = {
                 "color": hues[one["name"]],
@@ -68,10 +72,10 @@ def _lines(panel: PaperPanel, hues: Mapping[str, str]) -> Panel:
                 "linestyle": "none" if panel.get("points") else "-",
             }
             marks.append(mark.plot(*zip(*known, strict=True), **look))
-    marks += [mark.plot([point["x"]], [point["y"]], **PUBLISHED) for point in panel["published"]]
+    marks += [mark.plot([float(point["x"])], [float(point["y"])], **PUBLISHED) for point in panel["published"]]
     whole = all(float(x).is_integer() for one in panel["series"] for x in one["x"])
     x_axis = Axis(panel["x_label"], "log counts" if panel["x_log"] else "whole" if whole else "", 6)
-    log = panel["y_log"] and any((y or 0) > 0 for one in panel["series"] for y in one["y"])
+    log = panel["y_log"] and any((as_number(y) or 0) > 0 for one in panel["series"] for y in one["y"])
     y_axis = Axis(panel["y_label"], "decades" if log else "counts with zero", log=log)
     return Panel(marks, panel["title"], x_axis, y_axis, "both")
 
