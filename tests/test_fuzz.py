@@ -180,20 +180,24 @@ def write_page(place: Path) -> None:
 
 
 def judge_study(place: Path) -> None:
-    """The verdicts of a report."""
+    """The verdicts of a report, the choice among them."""
     report.findings(place, count=100)
-    report.choice(place)
 
 
 def read_sweep(place: Path) -> None:
     found = sweeps.load(place)
     found.counts, found.best, found.axes, found.effects, found.seeds, found.best_trial  # noqa: B018 - makes them
-    write_page(place)
 
 
 def made_sweep(place: Path) -> None:
     swept = {"engine.hash_us": [10.0, 60.0]}
     ft.sweep(tiny.trace(400), place, ["conventional", "ca-ssd"], settings=swept, report=False)
+
+
+def made_pages() -> list[Folder]:
+    """Results of every kind that has a page."""
+    others = written(made_sweep, lambda place: tiny.write_collection(place, 3), tiny.write_reproduction)
+    return [*made_study(), *others]
 
 
 def read_store(place: Path) -> None:
@@ -233,9 +237,7 @@ def read_recipe(place: Path) -> None:
 TARGETS = {
     "study": Target(made_study, read_study, 4),
     "verdicts": Target(made_study, judge_study, 4),
-    "page": Target(made_study, write_page, 4),
-    "collection": Target(lambda: written(lambda place: tiny.write_collection(place, 3)), write_page, 20),
-    "reproduction": Target(lambda: written(tiny.write_reproduction), write_page, 20),
+    "page": Target(made_pages, write_page, 8),
     "sweep": Target(lambda: written(made_sweep), read_sweep, 5),
     "store": Target(lambda: written(made_store), read_store),
     "columns": Target(
