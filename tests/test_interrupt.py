@@ -1,6 +1,7 @@
 """Ctrl-C: one line, exit 130, only complete files, and finished work is used again."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import pytest
 
 import flashtwin as ft
 
-from .conftest import PATIENCE_S, PROGRAM, clean_environment, finished, fiu_trace, started, wait_until
+from . import tiny
+from .conftest import PATIENCE_S, PROGRAM, clean_environment, contents, finished, fiu_trace, started, wait_until
 
 
 def start(folder: Path, *arguments: str, **how: Any) -> AbstractContextManager[subprocess.Popen[str]]:
@@ -175,3 +177,29 @@ worker.main()
 """
     done = finished(sys.executable, "-c", program)
     assert (done.status, done.err) == (128 + signal.SIGALRM, "")
+
+
+def tiny_study(place: Path) -> None:
+    ft.study(tiny.trace(200), place, ["ca-ssd"], settings=tiny.DRIVE, effort=None, report=False)
+
+
+@pytest.fixture(scope="module")
+def whole_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("whole") / "study"
+    tiny_study(place)
+    return place
+
+
+@pytest.mark.filterwarnings("ignore::flashtwin.IgnoredKeyWarning")
+@pytest.mark.parametrize("damaged", [
+    "study.json", "candidates.json", "characterization.json", "causes/*.json", "workload/*.parquet",
+    "**/.made-from.json", "runs/ca-ssd/summary.json", "runs/ca-ssd/chips.parquet", "candidates/**/*.parquet", "**/*.*",
+])  # fmt: skip
+def test_what_is_damaged_is_made_again_by_the_same_command(damaged: str, whole_study: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(whole_study, tmp_path / "study"))
+    files = [file for file in place.glob(damaged) if file.is_file()]
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    tiny_study(place)
+    assert contents(place) == contents(whole_study)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from flashtwin import _core
+from flashtwin.errors import ReportError
 from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
 from flashtwin.replays.presets import System
@@ -13,6 +14,7 @@ from flashtwin.replays.running import what_else_differs
 from flashtwin.replays.timelines import Timeline
 from flashtwin.results import earlier, folder, names
 from flashtwin.results.keys import traits
+from flashtwin.results.reading import load, read_arrow
 from flashtwin.traces.scan import Replayable, Scan, prepare
 
 #: The systems of a study unless others are asked for; the first is the baseline.
@@ -77,6 +79,7 @@ def replay_into(
         name for name in systems
         if timeline is not None
         or name not in finished or finished[name] != key(name) or (per_request and not folder.has_requests(path, name))
+        or not _can_be_read(names.run(path, name))
     ]  # fmt: skip
     kept = [name for name in systems if name not in missing]
     if kept and notify:
@@ -84,7 +87,8 @@ def replay_into(
 
     def write(index: int, result: _core.RunResult) -> None:
         name = missing[index]
-        label = earlier.keep(path, name, _summary_of(systems[name], trace))
+        is_kept = _can_be_read(names.run(path, name))
+        label = earlier.keep(path, name, _summary_of(systems[name], trace)) if is_kept else None
         if label is not None and notify:
             notify(
                 f"{name} was there with other settings; kept as {path / names.EARLIER / label} "
@@ -104,6 +108,21 @@ def replay_into(
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
     info = trace.informed(progress) if isinstance(trace, Scan) else trace.info
     folder.write_study(path, info, list(systems), more)
+
+
+def _can_be_read(run: Path) -> bool:
+    """Whether readers take what stands there, because their messages ask to make it again.
+
+    Requests one by one are not looked at: they may be larger than the memory.
+    """
+    try:
+        load(run)
+        for name, file in names.tables(run).items():
+            if name != names.REQUESTS:
+                read_arrow(file)
+    except ReportError:
+        return False
+    return True
 
 
 def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:

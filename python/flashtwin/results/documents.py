@@ -42,6 +42,8 @@ def read_json(path: Path) -> Mapping[str, Any]:
         value = json.loads(text, parse_float=finite, parse_int=whole, parse_constant=finite)
     except FileNotFoundError:
         raise ReportError(f"{path}: not found") from None
+    except ReportError:
+        raise
     except json.JSONDecodeError as error:
         raise ReportError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg})") from None
     # No UTF-8, a number of thousands of digits, or a thousand brackets.

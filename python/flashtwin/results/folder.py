@@ -248,9 +248,15 @@ def characterization_key(*parts: Any) -> str:
 
 
 def characterized_from(path: Path) -> str | None:
-    """The key of the complete characterization in a folder; None without one."""
+    """The key of the complete characterization in a folder; None without one, or where a file of it is damaged."""
     key = documents.json_or_none(path / names.CHARACTERIZED_FROM)
-    return key if isinstance(key, str) and (path / names.CHARACTERIZATION).is_file() else None
+    try:
+        read_characterization(path)
+        for file in names.tables(path / names.WORKLOAD).values():
+            read_table(file)
+    except OutputError:
+        return None
+    return key if isinstance(key, str) else None
 
 
 def record_characterization(path: Path, key: str) -> None:

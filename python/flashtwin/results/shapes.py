@@ -11,6 +11,7 @@ from typing import Any, get_args
 from flashtwin.errors import ArgumentError
 from flashtwin.results.figures import TIME, bounds, figure
 from flashtwin.results.over import Over
+from flashtwin.results.trees import as_number
 
 EACH = "*"
 _NONE = type(None)
@@ -40,7 +41,12 @@ def _two_figures(value: Any) -> bool:
 
 
 def _above_0(value: Any) -> bool:
-    return isinstance(value, int | float) and value > 0
+    return (as_number(value) or 0.0) > 0.0
+
+
+def _from_0(value: Any) -> bool:
+    number = as_number(value)
+    return number is not None and number >= 0.0
 
 
 _MODES = ("grid", "zip", "sample", "search")
@@ -48,9 +54,9 @@ _MODES = ("grid", "zip", "sample", "search")
 _SETS = {EACH: object}
 
 CANDIDATES = {
-    "goal": _goal, "second_goal?": (_goal, _NONE), "worth": float, "replays": int, "baseline": str,
+    "goal": _goal, "second_goal?": (_goal, _NONE), "worth": _from_0, "replays": int, "baseline": str,
     "capacity_bytes": (_above_0, _NONE), "unfinished": [str], "left_out": {EACH: str}, "shown?": [str],
-    "prices": dict.fromkeys(("flash_gib", "ram_gib", "protected_ram_gib", "lane", "die"), float),
+    "prices": dict.fromkeys(("flash_gib", "ram_gib", "protected_ram_gib", "lane", "die"), _from_0),
     "candidates": [{
         "name": str, "system": str, "also": [str], "settings": [str], "changes": [str], "sets": _SETS,
         "as_configured": (float, _NONE), "command": str,
