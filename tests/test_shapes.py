@@ -16,11 +16,7 @@ from .test_fuzz import made_study, made_sweep, written
 FREE = {
     "candidates.json": {"format", "second_goal", "own_prices", "shown", "acknowledged", "acknowledged.value"},
     "grounds.json": {"format", "rows.0.choice"},
-    "explained.json": {
-        "format", "system", "replays", "interrupted", "figures.before", "causes.0.change", "causes.0.kind",
-        "causes.0.programs", "causes.0.erases", "causes.0.ram_bytes", "causes.0.takes", "steps.0.programs",
-        "steps.0.erases", "steps.0.ram_bytes",
-    },
+    "explained.json": {"format", "interrupted", "figures.before"},
     "sweep.json": {
         "store", "search", "flashtwin", "format", "traces.0.path", "traces.0.digest", "axes.engine.hash_us",
         *(f"points.0.{key}" for key in ("settings.engine.hash_us", "key", "error", "ignored", "trial")),

@@ -24,7 +24,7 @@ from flashtwin.progress import Progress
 from flashtwin.replays.grounds import check_raw_pages
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import fitted, name_systems
-from flashtwin.results import folder, names
+from flashtwin.results import folder, names, shapes
 from flashtwin.results.formats import FORMAT, lacking
 from flashtwin.results.frames import Tabular, shown, table_of
 from flashtwin.results.keys import traits
@@ -111,8 +111,10 @@ class Explanations(Tabular, dict[str, Explanation]):
             raise ReportError(f"{path}: nothing in it was explained; `flashtwin explain {path}` does that")
         found = {file: read_json(file) for file in files}
         for file, one in found.items():
-            if old := lacking(file, one, f"flashtwin explain {path}"):
+            if old := lacking(file, one, command := f"flashtwin explain {path}"):
                 raise ReportError(f"{file}: {old}")
+            if (wrong := shapes.misfit(one, shapes.EXPLAINED)) is not None:
+                raise ReportError(shapes.refusal(file, wrong, command))
         return cls(found.values())
 
     @property

@@ -30,7 +30,7 @@ def read_json(path: Path) -> Mapping[str, Any]:
     # All that is written is finite, so that no reader of a number asks.
     def finite(text: str) -> float:
         if not math.isfinite(value := float(text)):
-            raise ReportError(f"{path}: {text:.20} is no finite number")
+            raise ReportError(f"{path}: cannot be read ({text:.20} is no finite number)")
         return value
 
     def whole(text: str) -> int:

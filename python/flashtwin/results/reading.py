@@ -265,7 +265,7 @@ class StudyFolder(TraceResults):
         if not found or old:
             return {}
         if (wrong := shapes.misfit(found, shape)) is not None:
-            raise ReportError(f"{path}: its value '{wrong}' is missing or of another kind; make it again: `{command}`")
+            raise ReportError(shapes.refusal(path, wrong, command))
         return found
 
     def others(self, run: SavedRun) -> tuple[SavedRun, ...]:

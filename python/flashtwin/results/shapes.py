@@ -6,6 +6,7 @@ is the shape of every value, and a key with a question mark may be missing. A fu
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, get_args
 
 from flashtwin.errors import ArgumentError
@@ -70,13 +71,15 @@ GROUNDS = {
         "late": (float, _NONE), "why": str, "alike": [str],
     }],
 }  # fmt: skip
-_CHANGE = {"name": str, "words": str, "value": float, "percent": float, "command": str, "sets": _SETS}
+_CHANGE = {
+    "name": str, "words": str, "change": str, "kind": str, "sets": _SETS, "value": float, "percent": float,
+    "programs": float, "erases": float, "ram_bytes": float, "takes": str, "command": str,
+}  # fmt: skip
 EXPLAINED = {
     "topic": str, "claim": str, "answer": str, "reason": str, "figures": {EACH: float}, "evidence": [str],
     "action": {"words": str, "command": str, "sets": _SETS, "change": str, "replayed": bool}, "estimate": str,
-    "goal": _goal, "goal_words": str, "before": float, "command": str, "more": [str],
-    "causes": [{**_CHANGE, "label": str}],
-    "steps": [{**_CHANGE, "change": str, "kind": str, "takes": str}],
+    "system": str, "goal": _goal, "goal_words": str, "before": float, "command": str, "more": [str], "replays": int,
+    "causes": [{**_CHANGE, "label": str}], "steps": [_CHANGE],
 }  # fmt: skip
 PLAN = {
     "mode": _MODES.__contains__, "traces": [{"name": str}], "systems": [str], "axes": {EACH: [str]},
@@ -106,6 +109,11 @@ def misfit(value: Any, shape: Any, place: str = "") -> str | None:
         return None if not isinstance(shape, list | Mapping) and _fits(value, shape) else place
     found = (misfit(one, of, f"{place}.{name}".lstrip(".")) for name, one, of in inner)
     return next((one for one in found if one is not None), None)
+
+
+def refusal(file: Path, wrong: str, command: str) -> str:
+    """What to say of a misfit."""
+    return f"{file}: its value '{wrong}' is missing or of another kind; make it again: `{command}`"
 
 
 def _fits(value: Any, shape: Any) -> bool:

@@ -191,7 +191,7 @@ def _misfit(table: Any) -> str | None:
 def read_plan(folder: Path) -> Mapping[str, Any]:
     file = folder / names.SWEEP
     plan = read_json(file)
-    lacking(file, plan, f"flashtwin sweep TRACE --out {folder}")
+    lacking(file, plan, command := f"flashtwin sweep TRACE --out {folder}")
     if (wrong := shapes.misfit(plan, shapes.PLAN)) is not None:
-        raise ReportError(f"{file}: its value '{wrong}' is missing or of another kind; sweep again")
+        raise ReportError(shapes.refusal(file, wrong, command))
     return plan
