@@ -1,5 +1,6 @@
 """The first cause is right on workloads built to have a known one; and results do not depend on the way there."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,24 @@ def test_a_trace_that_is_gone_or_another_is_named_with_the_cure(compared: Path) 
     ft.Trace.from_frame({"time_ns": [0], "op": ["R"], "offset_bytes": [0], "length_bytes": [4096]}).write_parquet(file)
     with pytest.raises(ft.TraceError, match="another one than the runs were made from"):
         ft.explain(compared)
+
+
+@pytest.mark.parametrize("source", [None, 3, "bus.parquet", ["bus.parquet"], {"path": 3}, {"format": "parquet"}])
+def test_where_the_trace_is_unknown_the_cure_is_named(compared: Path, source: object) -> None:
+    file = compared / "study.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "source": source}))
+    with pytest.raises(ft.TraceError, match="is not recorded; name it: `flashtwin explain"):
+        ft.explain(compared)
+    answers = ft.explain(compared, trace=compared.parent / "bus.parquet", effort=0)
+    assert answers["conventional"].answer == "unknown"
+
+
+def test_damaged_explanations_are_refused(compared: Path) -> None:
+    ft.explain(compared, effort=0)
+    [file] = (compared / "causes").glob("*.explained.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "steps": 3}))
+    with pytest.raises(ft.ReportError, match=r"explained\.json: its value 'steps' is .* `flashtwin explain"):
+        ft.Explanations.read(compared)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from flashtwin.results import names
 from flashtwin.results.ground import LABELS
 from flashtwin.results.keys import matters
 from flashtwin.results.reading import load, read_json
+from flashtwin.results.shapes import misfit
 from flashtwin.results.trees import leaves, literal
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable
@@ -63,7 +64,8 @@ def runs_of(path: Path, wanted: Sequence[str]) -> dict[str, Result]:
 
 def trace_of(path: Path, digest: str, given: str | Path | None, progress: Progress | None) -> Trace:
     """The trace that runs were made from: the file given, or the one that the folder names."""
-    source = dict(read_json(path / names.STUDY).get("source") or {}) if (path / names.STUDY).is_file() else {}
+    found = read_json(path / names.STUDY).get("source") if (path / names.STUDY).is_file() else None
+    source = dict(found) if found and misfit(found, {"path": str}) is None else {}
     where = str(given) if given is not None else source.pop("path", None)
     source.pop("path", None)
     cure = f"name it: `flashtwin explain {path} --trace FILE`"
