@@ -87,7 +87,7 @@ def chart(name: str, folder: Path | str) -> Figure:
     if name not in known:
         kind = "many traces" if name in ACROSS_CHARTS else "one trace" if name in WORKLOAD_CHARTS else "a study"
         raise ReportError(f"{folder}: the chart '{name}' is drawn from the results of {kind}, which these are not")
-    drawn = known[name].draw(results)
+    drawn = rendering.drawn(known[name], results)
     if drawn.frame is None:
         return drawing.note(known[name].title, drawn.absent)
     figure = drawing.figure(drawn.frame)

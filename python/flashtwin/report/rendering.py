@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from flashtwin.results import names
@@ -30,8 +31,14 @@ class RenderedChart:
     files: Mapping[str, str | bytes] = field(default_factory=dict)
 
 
+def drawn(chart: Chart[Any], results: Any) -> Drawing:
+    """The chart, without NumPy's warnings: what a damaged table has no number for is missing on it."""
+    with np.errstate(all="ignore"):
+        return chart.draw(results)
+
+
 def render(chart: Chart[Any], results: Any) -> RenderedChart:
-    drawing = chart.draw(results)
+    drawing = drawn(chart, results)
     if drawing.frame is None:
         return RenderedChart(chart, drawing)
     found: dict[str, str | bytes] = {".csv": drawing.data.csv()}
@@ -42,7 +49,7 @@ def render(chart: Chart[Any], results: Any) -> RenderedChart:
 
         for medium in declared.MEDIA:
             with declared.on(medium):
-                of_medium = drawing if medium is declared.TEXT else chart.draw(results)
+                of_medium = drawing if medium is declared.TEXT else drawn(chart, results)
                 found |= saving.saved(of_medium.frame, medium, page_only=wanted == PAGE)
     return RenderedChart(chart, drawing, found)
 
@@ -55,7 +62,7 @@ def kept(chart: Chart[Any], results: Any, target: Path) -> RenderedChart:
         for ending, path in paths.items()
         if path.is_file()
     }
-    return RenderedChart(chart, chart.draw(results), found)
+    return RenderedChart(chart, drawn(chart, results), found)
 
 
 def write(target: Path, rendered: Iterable[RenderedChart]) -> None:

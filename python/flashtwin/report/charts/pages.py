@@ -322,10 +322,8 @@ def _map(kind: str, distance: Floats, time: Floats, probability: Floats) -> Pane
 def _edges(centres: Floats) -> Floats:
     if centres.size == 1:
         return np.array([centres[0] / 1.5, centres[0] * 1.5])
-    # Centres are above 0, but for those of a damaged table.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        between = np.sqrt(centres[1:] * centres[:-1])
-        return np.concatenate([[centres[0] ** 2 / between[0]], between, [centres[-1] ** 2 / between[-1]]])
+    between = np.sqrt(centres[1:] * centres[:-1])
+    return np.concatenate([[centres[0] ** 2 / between[0]], between, [centres[-1] ** 2 / between[-1]]])
 
 
 def _sections(x: Floats, probability: Floats, at: Floats, wanted: tuple[float, ...], along: str, unit: str) -> Panel:
