@@ -82,13 +82,13 @@ CASES: dict[str, tuple[str | Callable[[Path], None], str, int, tuple[str, ...]]]
     ),
     "sweep, damaged": (
         lambda place: edit(place / "swept/sweep.json", axes={"engine.hash_lanes": True}), "report swept", 2,
-        ("not the plan of a sweep", "sweep again"),
+        ("sweep.json: its value 'axes.engine.hash_lanes' is", "`flashtwin sweep TRACE --out swept`"),
     ),
     "sweep, damaged points": (
         lambda place: edit(place / "swept/sweep.json", points=[
             {**one, "ignored": 5} for one in json.loads((place / "swept/sweep.json").read_text())["points"]
         ]),
-        "report swept", 2, ("not the plan of a sweep", "sweep again"),
+        "report swept", 2, ("sweep.json: its value 'points.0.ignored' is", "`flashtwin sweep TRACE --out swept`"),
     ),
     "store": (store_of_another_build, SWEEP, 0, ()),
     "trace, later schema": (
