@@ -1,4 +1,4 @@
-"""Documents of studies and sweeps: whole ones fit, and of a damaged one the value that is read in vain is named."""
+"""Documents of studies and sweeps: whole ones fit, and of a damaged one the missing or wrong value is named."""
 
 import copy
 import json
@@ -12,7 +12,7 @@ from flashtwin.results import shapes
 
 from .test_fuzz import made_study, made_sweep, written
 
-#: What readers do without, or take as it is; numbers in lists stand for all of them.
+#: Values that readers do without, or take as they are. `rows.0` stands for all rows.
 FREE = {
     "candidates.json": {"format", "second_goal", "own_prices", "shown", "acknowledged", "acknowledged.value"},
     "grounds.json": {"format", "rows.0.choice"},

@@ -91,7 +91,7 @@ SUITES = (
 )  # fmt: skip
 #: For `make counts`: hours. libFuzzer stops at a number of inputs or after `MOST_S`, whichever comes first.
 SEEDS, MUTANTS, INPUTS, MOST_S = 100_000, 100_000, 2_000_000, 900
-#: A mutant takes a twentieth of a second. What both read, `study` reads as well.
+#: A mutant takes a twentieth of a second. Summaries and tables of runs are read by `study` as well.
 FEWER = {"verdicts": 30_000, "page": 10_000}
 LONG = (
     Suite(ANY_FAULT, ("live", "a_drive_keeps_its_promises"), ("FLASHTWIN_SEEDS", "drives", SEEDS)),

@@ -113,8 +113,7 @@ class Explanations(Tabular, dict[str, Explanation]):
         for file, one in found.items():
             if old := lacking(file, one, command := f"flashtwin explain {path}"):
                 raise ReportError(f"{file}: {old}")
-            if (wrong := shapes.misfit(one, shapes.EXPLAINED)) is not None:
-                raise ReportError(shapes.refusal(file, wrong, command))
+            shapes.check(file, one, shapes.EXPLAINED, command)
         return cls(found.values())
 
     @property

@@ -13,7 +13,7 @@ from flashtwin.judgement.goals import Figures
 from flashtwin.judgement.verdict import CHOSEN, Action, upper
 from flashtwin.results import names, rows
 from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, read_arrow, read_json
-from flashtwin.results.trees import literal
+from flashtwin.results.trees import as_number, literal
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,7 @@ class Evidence:
         return self.decision.choice if self.decision is not None and self.decision.is_searched else None
 
     def number(self, key: str) -> float | None:
-        value = (self.row or {}).get(key)
-        return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+        return as_number((self.row or {}).get(key))
 
     def figures(self, *keys: str) -> dict[str, float]:
         return {key: value for key in keys if (value := self.number(key)) is not None}

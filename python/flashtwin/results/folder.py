@@ -250,13 +250,15 @@ def characterization_key(*parts: Any) -> str:
 def characterized_from(path: Path) -> str | None:
     """The key of the complete characterization in a folder; None without one, or where a file of it is damaged."""
     key = documents.json_or_none(path / names.CHARACTERIZED_FROM)
+    if not isinstance(key, str):
+        return None
     try:
         read_characterization(path)
         for file in names.tables(path / names.WORKLOAD).values():
             read_table(file)
     except OutputError:
         return None
-    return key if isinstance(key, str) else None
+    return key
 
 
 def record_characterization(path: Path, key: str) -> None:

@@ -256,7 +256,7 @@ class StudyFolder(TraceResults):
         """The table of choices on several drives and loads; empty where nobody asked for it."""
         return self._beside(self.folder / names.CHOICES, shapes.GROUNDS)
 
-    def _beside(self, path: Path, shape: Any) -> Mapping[str, Any]:
+    def _beside(self, path: Path, shape: Mapping[str, Any]) -> Mapping[str, Any]:
         """The content of a file; empty without one, and in a folder of an earlier format, as `problems` says."""
         found = read_json(path) if path.is_file() else {}
         old = formats.lacking(path, found, command := f"flashtwin study TRACE --out {self.folder}") if found else ""
@@ -264,8 +264,7 @@ class StudyFolder(TraceResults):
             raise ReportError(f"{path}: {old[:1].lower() + old[1:]}")
         if not found or old:
             return {}
-        if (wrong := shapes.misfit(found, shape)) is not None:
-            raise ReportError(shapes.refusal(path, wrong, command))
+        shapes.check(path, found, shape, command)
         return found
 
     def others(self, run: SavedRun) -> tuple[SavedRun, ...]:

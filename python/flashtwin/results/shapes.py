@@ -1,7 +1,7 @@
 """What the documents of studies and sweeps hold: where a damaged one is read, its file and the value are named.
 
 A shape is a type, a tuple of alternatives, `[shape]` for a list, or a mapping of keys to shapes. Of a mapping, `EACH`
-is the shape of every value, and a key with a question mark may be missing. A function tells by itself.
+is the shape of every value, and a key with a question mark may be missing. A function says whether a value fits.
 """
 
 import operator
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from flashtwin.errors import ArgumentError
+from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.results.figures import TIME, bounds, figure
 from flashtwin.results.over import Over
 from flashtwin.results.trees import as_number
@@ -111,9 +111,10 @@ def misfit(value: Any, shape: Any, place: str = "") -> str | None:
     return next((one for one in found if one is not None), None)
 
 
-def refusal(file: Path, wrong: str, command: str) -> str:
-    """What to say of a misfit."""
-    return f"{file}: its value '{wrong}' is missing or of another kind; make it again: `{command}`"
+def check(file: Path, found: Mapping[str, Any], shape: Mapping[str, Any], command: str) -> None:
+    """Raises `ReportError` where a document is not of its shape; the command makes it again."""
+    if (wrong := misfit(found, shape)) is not None:
+        raise ReportError(f"{file}: its value '{wrong}' is missing or of another kind; make it again: `{command}`")
 
 
 def _fits(value: Any, shape: Any) -> bool:

@@ -192,6 +192,5 @@ def read_plan(folder: Path) -> Mapping[str, Any]:
     file = folder / names.SWEEP
     plan = read_json(file)
     lacking(file, plan, command := f"flashtwin sweep TRACE --out {folder}")
-    if (wrong := shapes.misfit(plan, shapes.PLAN)) is not None:
-        raise ReportError(shapes.refusal(file, wrong, command))
+    shapes.check(file, plan, shapes.PLAN, command)
     return plan
